@@ -501,11 +501,12 @@ func (b *Bootstrap) bca(sorted []float64, tail, rounding float64) {
 	b.BCa = Interval{quantile7(sorted, b.Alphas[0]), quantile7(sorted, b.Alphas[1]), b.level}
 }
 
-// adjusted is the quantile that BCa takes for p.
+// adjusted is the quantile that BCa takes for p. From where the acceleration turns its sign it
+// stays at 0 or 1, its limit there.
 func adjusted(z0, acceleration, p float64) float64 {
 	d := dist.Normal{Mean: 0, SD: 1}
 	z := z0 + d.Quantile(p)
-	return d.CDF(z0 + z/(1-acceleration*z))
+	return d.CDF(z0 + z/math.Max(0, 1-acceleration*z))
 }
 
 // BCaAt is the BCa interval at another level, or the percentile interval where that

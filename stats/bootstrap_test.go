@@ -230,6 +230,23 @@ func TestBCaAt(t *testing.T) {
 	if got, want := b.BCaAt(0.9), at(0.9).BCa; got != want || b.BCaAt(0.95) != b.BCa {
 		t.Errorf("%v, want %v", got, want)
 	}
+	// One cluster that dominates has a large acceleration: the intervals are nested all the same.
+	for _, sign := range []float64{1, -1} {
+		num, den := normals(60, 4), slices.Repeat([]float64{1}, 60)
+		num[7] = 200 * sign
+		heavy, err := stats.ClusterBootstrap(num, den, stats.BootstrapOptions{Resamples: 2000, Level: 0.95, Seed: 1, Workers: 2})
+		if err != nil || math.Abs(heavy.Acceleration) < 0.15 {
+			t.Fatalf("%v, acceleration %v", err, heavy.Acceleration)
+		}
+		inner := heavy.BCaAt(0.5)
+		for _, level := range []float64{0.9, 0.999, 1 - 1e-8, 1 - 1e-12} {
+			outer := heavy.BCaAt(level)
+			if !(outer.Low <= inner.Low && inner.High <= outer.High) {
+				t.Errorf("%v is not within %v", inner, outer)
+			}
+			inner = outer
+		}
+	}
 	if iv := b.BCaAt(1); !math.IsNaN(iv.Low) {
 		t.Errorf("level 1: %v", iv)
 	}

@@ -54,6 +54,9 @@ func SignFlipInterval(sums, sizes []float64, resamples int, seed uint64, workers
 		return nil, fmt.Errorf("stats: a permutation test needs at least one resample")
 	}
 	total, n := sum(sums), sum(sizes)
+	if err := checkFinite("totals", []float64{total, n}); err != nil {
+		return nil, err
+	}
 	f := &FlipInterval{Estimate: total / n, Exact: len(sums) <= mostEnumerated, tie: flipTolerance(sums) / n}
 	patterns := resamples + 1
 	if f.Exact {
@@ -110,13 +113,23 @@ func (f *FlipInterval) P(difference float64) float64 {
 	return float64(count) / float64(len(f.low))
 }
 
-// Interval is the interval at a level. Its ends are infinite if even the most
-// extreme pattern of signs is not significant, which happens with few clusters.
+// Interval is the interval at a level: the differences whose p-value is not below 1 − level.
+// Its ends are infinite if even the most extreme pattern of signs is not significant, which
+// happens with few clusters.
 func (f *FlipInterval) Interval(level float64) Interval {
 	if checkLevel(level) != nil {
 		return undefinedInterval(level)
 	}
-	// More than a share 1 − level of the patterns is as extreme within the limits.
-	k := int(math.Floor((1-level)*float64(len(f.low)) + 1e-9))
-	return Interval{f.low[k], f.high[len(f.high)-1-k], level}
+	// At least a share 1 − level of the patterns is as extreme within the limits.
+	k := max(0, int(math.Ceil((1-level)*float64(len(f.low))-1e-9))-1)
+	return Interval{f.onPaper(f.low[k]), f.onPaper(f.high[len(f.high)-1-k]), level}
+}
+
+// onPaper is the decimal number of which binary sums come within the tolerance.
+func (f *FlipInterval) onPaper(x float64) float64 {
+	if math.Abs(x) <= f.tie {
+		return 0
+	}
+	places := math.Pow(10, math.Min(300, math.Ceil(-math.Log10(f.tie))))
+	return math.Round(x*places) / places
 }

@@ -101,8 +101,9 @@ func (m *motion) cross(t, z float64) float64 {
 			continue
 		}
 		for k, y := range m.x {
-			d := (x[i] - y) / normal.SD
-			mass[i] += m.mass[k] * math.Exp(-d*d/2) / (normal.SD * math.Sqrt(2*math.Pi)) * step
+			if d := (x[i] - y) / normal.SD; math.Abs(d) < 12 { // beyond is less than 1e-31
+				mass[i] += m.mass[k] * math.Exp(-d*d/2) / (normal.SD * math.Sqrt(2*math.Pi)) * step
+			}
 		}
 	}
 	m.at, m.x, m.mass = t, x, mass

@@ -63,6 +63,28 @@ func newDifference(numA, denA, numB, denB []float64) *difference {
 	return d
 }
 
+// evenDifference is the same difference over equal denominators: the arm that has fewer in a
+// cluster gets the rest at its own ratio. It bounds the limits where denominators differ. There a
+// cluster in which both have m and tie at r adds m(r − A)/nA − m(r − B)/nB to the residuals.
+// Cuts of another cluster can make that 0 at A − B = (r − B)(nB − nA)/nB > 0, so that many ties
+// and one win would be taken for as many small wins.
+//
+// With n the sum of the larger denominators, A and B stay as they are, and the residual of a tie
+// is −m(A − B)/n before cuts in it, and no higher after them. So a difference above 0 always has a
+// standard error, and no limit of a large t is above the smallest difference of the clusters with
+// equal denominators: 0 if one ties. The limit is monotone, as more in A is at least as much in every
+// cluster here, and the denominators stay.
+func evenDifference(numA, denA, numB, denB []float64) *difference {
+	ratioA, ratioB := sum(numA)/sum(denA), sum(numB)/sum(denB)
+	evenA, evenB, den := slices.Clone(numA), slices.Clone(numB), make([]float64, len(denA))
+	for k := range den {
+		den[k] = math.Max(denA[k], denB[k])
+		evenA[k] += ratioA * (den[k] - denA[k])
+		evenB[k] += ratioB * (den[k] - denB[k])
+	}
+	return newDifference(evenA, den, evenB, den)
+}
+
 // estimate is the difference of contributions with its standard error.
 func (d *difference) estimate(a, b []float64) (diff, se float64) {
 	ratioA, ratioB, squares := sum(a), sum(b), 0.0
@@ -80,7 +102,9 @@ func (d *difference) residual(k int, a, b, ratioA, ratioB float64) float64 {
 // limit is the lower limit that t standard errors leave, and the t at which that of the same
 // data is 0. The limit is the largest of diff − t·se over the data in which clusters add less
 // to A or more to B. So more in A never lowers it, nor more in B raises it, as an outlier can
-// by which the standard error grows more than the difference.
+// by which the standard error grows more than the difference. Clusters without a denominator of
+// A count as if they could add less to it, and of B more, which no data do: where clusters
+// differ in that, the limit may be further out than need be.
 //
 // It is the limit of Euclidean empirical likelihood with weights that are not negative
 // (Duchi, Glynn & Namkoong 2021, Mathematics of Operations Research 46; Owen 2001,

@@ -20,10 +20,12 @@ func clustersOf(t *rapid.T) (sizes []int) {
 	return rapid.SliceOfN(size, 2, 30).Draw(t, "sizes")
 }
 
-func whole(list []int) []float64 {
+func whole(list []int) []float64 { return divided(list, 1) }
+
+func divided(list []int, parts int) []float64 {
 	out := make([]float64, len(list))
 	for i, x := range list {
-		out[i] = float64(x)
+		out[i] = float64(x) / float64(parts)
 	}
 	return out
 }
@@ -64,44 +66,64 @@ func TestOneEventMore(t *testing.T) {
 }
 
 // TestOneLossLess: in a paired difference of passes one loss less, or one win more,
-// lowers neither limit; and the p-value agrees with the interval.
+// lowers neither limit; and the p-value agrees with the interval. With replicates it is a part
+// of an item, of which the first cluster has one.
 func TestOneLossLess(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sizes := clustersOf(t)
 		b, c := make([]int, len(sizes)), make([]int, len(sizes))
 		rare := rapid.IntRange(0, 4).Draw(t, "rare")
+		parts := rapid.IntRange(1, 4).Draw(t, "parts")
 		for k, m := range sizes {
 			if rapid.IntRange(0, rare).Draw(t, "some") == 0 {
-				b[k] = rapid.IntRange(0, m).Draw(t, "wins")
-				c[k] = rapid.IntRange(0, m-b[k]).Draw(t, "losses")
+				b[k] = rapid.IntRange(0, m*parts).Draw(t, "wins")
+				c[k] = rapid.IntRange(0, m*parts-b[k]).Draw(t, "losses")
 			}
 		}
+		if parts > 1 {
+			sizes[0], b[0], c[0] = 1, 1, 1
+		}
 		level := rapid.SampledFrom([]float64{0.9, 0.95, 0.99}).Draw(t, "level")
-		before, err := stats.ComparePairedProportions(b, c, sizes, level)
+		compare := func() (stats.PairedProportions, error) {
+			return stats.ComparePairedProportions(divided(b, parts), divided(c, parts), sizes, level)
+		}
+		before, err := compare()
 		if err != nil {
 			t.Fatal(err)
 		}
-		at := rapid.IntRange(0, len(sizes)-1).Draw(t, "at")
+		at := rapid.IntRange(min(parts-1, 1), len(sizes)-1).Draw(t, "at")
 		switch {
 		case c[at] > 0 && rapid.Bool().Draw(t, "loss"):
 			c[at]--
-		case b[at]+c[at] < sizes[at]:
+		case b[at]+c[at] < sizes[at]*parts:
 			b[at]++
 		default:
 			t.Skip("no room")
 		}
-		after, err := stats.ComparePairedProportions(b, c, sizes, level)
+		after, err := compare()
 		if err != nil {
 			t.Fatal(err)
 		}
 		x, y := before.Interval(level), after.Interval(level)
 		if fell(x.Low, y.Low) || fell(x.High, y.High) {
-			t.Fatalf("%v became %v with wins %v and losses %v of %v", x, y, b, c, sizes)
+			t.Fatalf("%v became %v with wins %v and losses %v of %v in %d parts", x, y, b, c, sizes, parts)
 		}
 		if p := after.P(); math.Abs(p-(1-level)) > 1e-6 && (p < 1-level) != (y.Low > 0 || y.High < 0) {
 			t.Fatalf("p = %v, %v", p, y)
 		}
 	})
+	for _, c := range []struct {
+		wins  []float64
+		more  float64
+		sizes []int
+	}{{[]float64{0, 0.75, 0, 0, 0, 0}, 0.25, []int{2, 8, 2, 2, 4, 1}}, {[]float64{0, 1.5, 0, 0, 0, 0}, 0.5, []int{7, 4, 4, 4, 4, 4}}} {
+		before, _ := stats.ComparePairedProportions(c.wins, make([]float64, 6), c.sizes, 0.95)
+		c.wins[0] += c.more
+		after, _ := stats.ComparePairedProportions(c.wins, make([]float64, 6), c.sizes, 0.95)
+		if x, y := before.Interval(0.95), after.Interval(0.95); fell(x.Low, y.Low) || fell(x.High, y.High) {
+			t.Errorf("%v became %v with wins %v of %v", x, y, c.wins, c.sizes)
+		}
+	}
 }
 
 // TestOneScoreHigher: a higher score of the first arm, or a lower one of the second, lowers
@@ -197,12 +219,16 @@ func TestOneCountMore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.IntRange(2, 30).Draw(t, "clusters")
 		rare := rapid.IntRange(0, 4).Draw(t, "rare")
+		parts := float64(rapid.IntRange(1, 4).Draw(t, "parts")) // of an event, as the mean of replicates has
 		var den, a, b []float64
 		for range k {
 			den, a, b = append(den, float64(rapid.IntRange(1, 4).Draw(t, "cases"))), append(a, 0), append(b, 0)
 			if rapid.IntRange(0, rare).Draw(t, "some") == 0 {
-				a[len(a)-1], b[len(b)-1] = float64(rapid.IntRange(0, 9).Draw(t, "a")), float64(rapid.IntRange(0, 9).Draw(t, "b"))
+				a[len(a)-1], b[len(b)-1] = float64(rapid.IntRange(0, 9).Draw(t, "a"))/parts, float64(rapid.IntRange(0, 9).Draw(t, "b"))/parts
 			}
+		}
+		if parts > 1 {
+			a[0], b[0] = 1/parts, 0
 		}
 		level := rapid.SampledFrom([]float64{0.9, 0.95, 0.99}).Draw(t, "level")
 		limits := func() (alone, diff stats.Interval) {
@@ -217,8 +243,8 @@ func TestOneCountMore(t *testing.T) {
 			return r.CI, d.Interval(level)
 		}
 		x, dx := limits()
-		at := rapid.IntRange(0, k-1).Draw(t, "at")
-		a[at]++
+		at := rapid.IntRange(min(int(parts)-1, 1), k-1).Draw(t, "at")
+		a[at] += 1 / parts
 		y, dy := limits()
 		const near = 1e-9
 		if y.Low < x.Low-near || y.High < x.High-near || dy.Low < dx.Low-near || dy.High < dx.High-near {
@@ -370,4 +396,76 @@ func TestFewOfOneHoldsItsLevel(t *testing.T) {
 			t.Errorf("%+v: found in %.4f of the studies", c, share)
 		}
 	}
+}
+
+// pooled draws counts of two arms that tie.
+func pooled(t *rapid.T) (numA, denA, numB, denB []float64) {
+	size := rapid.IntRange(0, rapid.SampledFrom([]int{3, 12, 60}).Draw(t, "most"))
+	for range rapid.IntRange(3, 25).Draw(t, "clusters") {
+		m := float64(size.Draw(t, "den"))
+		x := m
+		if rapid.IntRange(0, 2).Draw(t, "some") == 0 {
+			x = float64(rapid.IntRange(0, int(m)).Draw(t, "num"))
+		}
+		numA, denA = append(numA, x), append(denA, m)
+	}
+	return numA, denA, slices.Clone(numA), slices.Clone(denA)
+}
+
+func readingOf(t *rapid.T, numA, denA, numB, denB []float64) stats.Reading {
+	d, err := stats.RatioDifference(numA, denA, numB, denB, 0.95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Fewest < 2 {
+		t.Skip("no interval")
+	}
+	return d.Reading()
+}
+
+// TestTiesAreNoWins: arms that tie in every cluster but one differ in nothing that is shown,
+// whatever they have there. Exchanged arms have the mirror image.
+func TestTiesAreNoWins(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		numA, denA, numB, denB := pooled(t)
+		at := rapid.IntRange(0, len(numA)-1).Draw(t, "at")
+		denA[at], denB[at] = float64(rapid.IntRange(0, 60).Draw(t, "den of a")), float64(rapid.IntRange(0, 60).Draw(t, "den of b"))
+		numA[at] = float64(rapid.IntRange(0, int(denA[at])).Draw(t, "num of a"))
+		numB[at] = float64(rapid.IntRange(0, int(denB[at])).Draw(t, "num of b"))
+		r, mirror := readingOf(t, numA, denA, numB, denB), readingOf(t, numB, denB, numA, denA)
+		for _, level := range []float64{0.9, 0.95, 0.99} {
+			ci, other := r.Interval(level), mirror.Interval(level)
+			if ci.Low > 0 || ci.High < 0 || r.P < 1-level {
+				t.Fatalf("p %v, %v: %v of %v, %v of %v", r.P, ci, numA, denA, numB, denB)
+			}
+			if math.Abs(ci.Low+other.High) > 1e-9 || math.Abs(ci.High+other.Low) > 1e-9 || math.Abs(r.P-mirror.P) > 1e-9 {
+				t.Fatalf("p %v, %v; exchanged %v, %v", r.P, ci, mirror.P, other)
+			}
+		}
+	})
+}
+
+// TestOneWrongMore: wrong values that come to clusters in which all was right raise no lower limit
+// of a pooled score.
+func TestOneWrongMore(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		num := whole(rapid.SliceOfN(rapid.IntRange(4, 12), 6, 25).Draw(t, "right"))
+		den := slices.Clone(num)
+		low := func() float64 {
+			r, err := stats.RatioOfSums(num, den, 0.95)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.Monotone(0.95, 0, 1).Low
+		}
+		before := low()
+		for _, at := range rapid.Permutation([]int{0, 1, 2, 3, 4, 5}).Draw(t, "at")[:3] {
+			den[at]++
+			after := low()
+			if fell(after, before) {
+				t.Fatalf("%v became %v with %v of %v", before, after, num, den)
+			}
+			before = after
+		}
+	})
 }

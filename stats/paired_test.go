@@ -373,6 +373,29 @@ func TestMostExactRanks(t *testing.T) {
 	}
 }
 
+// TestRanksOfAnyBase: differences that are equal on paper are ties, however large the scores are.
+func TestRanksOfAnyBase(t *testing.T) {
+	var want stats.SignedRank
+	for _, base := range []float64{0, 1e5, 1e6, 1e9, 1e12} {
+		var a, b []float64
+		for i, d := range []float64{1, 3, -1, 2, 3, -2, 3, 1, 5, -3, 2, 0, -3} {
+			x := 10*base + 7*float64(i)
+			a, b = append(a, (x+d)/10), append(b, x/10)
+		}
+		r, err := stats.WilcoxonSignedRank(a, b, stats.TwoSided, 0.95)
+		if want.N == 0 {
+			want = r
+		}
+		if err != nil || r.PExact != want.PExact || r.PNormal != want.PNormal || r.WPlus != want.WPlus || r.Zeros != 1 {
+			t.Errorf("base %v: %+v, want %+v; %v", base, r, want, err)
+		}
+	}
+	// The largest score does not hide small differences of others.
+	if r, _ := stats.WilcoxonSignedRank([]float64{1e9, 0.003, 0.001}, []float64{0, 0.001, 0}, stats.TwoSided, 0.95); r.Used != 3 || r.Ties {
+		t.Errorf("small differences beside a large one: %+v", r)
+	}
+}
+
 // TestSignFlipsAgree: drawn patterns come to the counted p-values within five
 // standard errors, and counting takes 40 differences.
 func TestSignFlipsAgree(t *testing.T) {

@@ -115,7 +115,8 @@ type PairedProportions struct {
 // a limit.
 //
 // Counts may be parts of items: where items are asked repeatedly, what the mean of one arm
-// has more than that of the other.
+// has more than that of the other. The results with fewer are then those with fewer of the
+// largest parts that divide all counts.
 func ComparePairedProportions[T int | float64](b, c []T, n []int, level float64) (PairedProportions, error) {
 	if err := checkLevel(level); err != nil {
 		return PairedProportions{}, err
@@ -216,6 +217,13 @@ func (r PairedProportions) net() []float64 {
 // method is that the differences are compared by: a reading that claims no more than it
 // and another do.
 func (r PairedProportions) Rare(other Reading) Reading { return other.within(r.rare) }
+
+// Apart is a reading of the difference of two such differences, which claims no more than the
+// interval of each leaves open.
+func (r Reading) Apart(a, b PairedProportions) Reading {
+	ofA, ofB := a.Reading(), b.Reading()
+	return r.within(apart(a.Diff, b.Diff, func(level float64) (Interval, Interval) { return ofA.Interval(level), ofB.Interval(level) }))
+}
 
 func (r PairedProportions) rare(level float64) Interval {
 	n := float64(r.N)

@@ -247,11 +247,36 @@ func TestSignFlipInterval(t *testing.T) {
 	if flips, err := stats.SignFlipRandom(more, 3000, 7, 1); err != nil || inverted.P(0) != flips.P {
 		t.Errorf("p = %v by inversion, %v by draws", inverted.P(0), flips.P)
 	}
-	for name, c := range map[string][2][]float64{"lengths": {{1}, {1, 1}}, "nothing": {}, "size": {{1}, {0}}, "NaN": {{math.NaN()}, {1}}} {
+	for name, c := range map[string][2][]float64{"lengths": {{1}, {1, 1}}, "nothing": {}, "size": {{1}, {0}}, "NaN": {{math.NaN()}, {1}}, "overflow": {{1e308, 1e308}, {1, 1}}} {
 		if f, err := stats.SignFlipInterval(c[0], c[1], 10, 1, 2); err == nil {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
+}
+
+// Of decimal scores, whose sums are equal on paper and not in binary, the interval excludes a
+// difference where its p-value is below 1 − level, and a limit is the number on paper: none is
+// beyond a margin that it meets.
+func TestSignFlipIntervalOfDecimals(t *testing.T) {
+	decimals := rapid.SliceOfN(rapid.Map(rapid.IntRange(-10, 10), func(n int) float64 { return float64(n) / 10 }), 5, 12)
+	rapid.Check(t, func(t *rapid.T) {
+		sums := decimals.Draw(t, "sums")
+		if rapid.Bool().Draw(t, "drawn") {
+			sums = slices.Concat(sums, sums, sums)
+		}
+		f, err := stats.SignFlipInterval(sums, slices.Repeat([]float64{1}, len(sums)), 999, 1, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := -10; n <= 10; n++ {
+			at := float64(n) / 20
+			for _, level := range []float64{0.5, 0.8, 0.9, 0.95, 0.99} {
+				if iv, p := f.Interval(level), f.P(at); (iv.Low > at || iv.High < at) != (p < 1-level-1e-12) {
+					t.Fatalf("p of %v is %v, the interval %v", at, p, iv)
+				}
+			}
+		}
+	})
 }
 
 // Coverage by simulation: two arms pass 70 % and 60 % of items, in clusters whose

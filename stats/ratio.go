@@ -22,22 +22,32 @@ type Ratio struct {
 	Assumes   string // what the interval takes for granted, where the data do not show it
 	Warnings  []string
 
-	data *difference
-	den  []float64
+	data     *difference
+	num, den []float64
 }
 
 // Monotone is the interval of a mean of scores from least to most, which may be
 // infinite: more in any cluster lowers neither limit. It is that of t but for outliers, as
 // in [RatioDiff.Reading]. The best scores still leave open what [ProportionOfSums] leaves
-// open where all outcomes are events: no limit is nearer to the bounds.
+// open where all outcomes are events: no limit is nearer to the bounds. These are as many as
+// the scores are worth, so that one more that is worth nothing moves no limit nearer.
 func (r Ratio) Monotone(level, least, most float64) Interval {
 	if r.data == nil || math.IsNaN(r.SE) || checkLevel(level) != nil {
 		return undefinedInterval(level)
 	}
 	ci := r.data.interval(level)
 	if !math.IsInf(most-least, 0) {
-		open := (most - least) * newOutcomes(r.den, r.Den, level).upper(0, 0)
-		ci.Low, ci.High = math.Max(least, math.Min(ci.Low, most-open)), math.Min(most, math.Max(ci.High, least+open))
+		open := func(bound float64) float64 {
+			worth := make([]float64, len(r.den))
+			for k, m := range r.den {
+				worth[k] = math.Abs(r.num[k]-bound*m) / (most - least)
+			}
+			if sum(worth) == 0 {
+				return most - least
+			}
+			return (most - least) * newOutcomes(worth, sum(worth), level).upper(0, 0)
+		}
+		ci.Low, ci.High = math.Max(least, math.Min(ci.Low, most-open(least))), math.Min(most, math.Max(ci.High, least+open(most)))
 	}
 	return ci
 }
@@ -96,7 +106,7 @@ func RatioOfSums(num, den []float64, level float64) (Ratio, error) {
 		r.Undefined = "fewer than two clusters"
 		return r, nil
 	}
-	r.data, r.den = newDifference(num, den, make([]float64, len(num)), den), slices.Clone(den)
+	r.data, r.num, r.den = newDifference(num, den, make([]float64, len(num)), den), slices.Clone(num), slices.Clone(den)
 	k := float64(r.Clusters)
 	r.DF = k - 1
 	r.SE = math.Sqrt(k / (k - 1) * residualSquares(num, den, r.Value))
@@ -379,11 +389,25 @@ func (d outcomeClusters) most(events []float64) float64 {
 	slices.SortFunc(bySize, func(a, b int) int { return cmp.Compare(d.sizes[a]*weight[a], d.sizes[b]*weight[b]) })
 	ofSquares := filling{order: byEvents, room: events, worth: func(_ int, from, to float64) float64 { return to*to - from*from }}
 	ofProducts := filling{order: bySize, room: events, worth: func(k int, from, to float64) float64 { return weight[k] * d.sizes[k] * (to - from) }}
-	for s := 1 / d.each; s < total-1e-9; s += 1 / d.each {
+	step := 1 / d.each
+	if d.each == 1 {
+		step = 1 / parts(events)
+	}
+	for s := step; s < total-1e-9; s += step {
 		p := s / d.n
-		high = math.Max(high, d.upper(s, largest*ofSquares.add(1/d.each)-2*p*ofProducts.add(1/d.each)+p*p*sizes))
+		high = math.Max(high, d.upper(s, largest*ofSquares.add(step)-2*p*ofProducts.add(step)+p*p*sizes))
 	}
 	return high
+}
+
+// parts is the number of equal parts, up to 60, of which all numbers are whole multiples: as the
+// mean of replicates divides items.
+func parts(xs []float64) float64 {
+	n := 1.0
+	for n < 60 && slices.ContainsFunc(xs, func(x float64) bool { return math.Abs(x*n-math.Round(x*n)) > 1e-9*math.Max(1, x*n) }) {
+		n++
+	}
+	return n
 }
 
 // A filling puts events into clusters in an order, each up to its room.
@@ -423,16 +447,21 @@ type RatioDiff struct {
 	Undefined string
 
 	data *difference
+	even *difference // of the same denominators; nil where data has them
 }
 
 // Reading is the monotone interval of the difference with its p-value: that of t, but
 // the scores of a cluster that are better than most do not make a limit worse. Its p-value
 // includes the chance that all of few clusters lie on one side, 1 in 128 of eight, so it has no ends
 // with fewer clusters than can show anything, six at level 0.95. With many clusters and
-// without outliers it is the interval of t.
+// without outliers it is the interval of t. It claims no more than with even denominators,
+// where clusters that tie are ties.
 func (d RatioDiff) Reading() Reading {
-	if d.data == nil || math.IsNaN(d.SE) {
+	switch {
+	case d.data == nil || math.IsNaN(d.SE):
 		return Reading{math.NaN(), undefinedInterval}
+	case d.even != nil:
+		return d.data.reading().Wider(d.even.reading())
 	}
 	return d.data.reading()
 }
@@ -467,11 +496,18 @@ func CompareRates(numA, denA, numB, denB []float64, level float64) (RatioDiff, R
 		}
 		return r.CI
 	}
-	rare := func(level float64) Interval {
-		a, b := of(numA, denA, level), of(numB, denB, level)
-		return Interval{math.Min(a.Low-d.B, d.A-b.High), math.Max(a.High-d.B, d.A-b.Low), level}
-	}
+	rare := apart(d.A, d.B, func(level float64) (Interval, Interval) {
+		return of(numA, denA, level), of(numB, denB, level)
+	})
 	return d, d.Reading().within(rare), problem
+}
+
+// apart is what the intervals of two estimates leave open of their difference a − b.
+func apart(a, b float64, of func(level float64) (a, b Interval)) func(level float64) Interval {
+	return func(level float64) Interval {
+		ofA, ofB := of(level)
+		return Interval{math.Min(ofA.Low-b, a-ofB.High), math.Max(ofA.High-b, a-ofB.Low), level}
+	}
 }
 
 // RatioDifference compares two ratios of sums cluster by cluster, by the same
@@ -509,6 +545,9 @@ func RatioDifference(numA, denA, numB, denB []float64, level float64) (RatioDiff
 		return d, nil
 	}
 	d.data = newDifference(numA, denA, numB, denB)
+	if !slices.Equal(denA, denB) {
+		d.even = evenDifference(numA, denA, numB, denB)
+	}
 	d.Clusters, d.Fewest, d.SE, d.DF = len(d.data.a), d.data.fewest, d.data.se, d.data.df
 	if d.Fewest < 2 {
 		d.SE, d.DF = nan, nan

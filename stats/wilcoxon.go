@@ -48,8 +48,8 @@ const maxExactRanks = 2000
 // WilcoxonSignedRank compares paired observations by the ranks of their
 // differences. It assumes that pairs are independent and differences symmetric
 // about their median. Differences are rounded to 10 decimals before ranking,
-// or more where all scores are below 0.1, so that 0.3 − 0.1 and 0.4 − 0.2 are ties;
-// zeros are dropped.
+// or more where all scores are below 0.1 and fewer where one is above 10,000, so that 0.3 − 0.1
+// and 0.4 − 0.2 are ties; zeros are dropped.
 //
 // The exact distribution is counted on average ranks by the shift algorithm
 // (Streitberg & Röhmel 1986) and holds with ties. References: R wilcox.test
@@ -67,14 +67,15 @@ func WilcoxonSignedRank(a, b []float64, alternative Alternative, level float64) 
 	for i := range a {
 		most = math.Max(most, math.Max(math.Abs(a[i]), math.Abs(b[i])))
 	}
-	places := math.Pow10(10)
-	if most > 0 && most < 0.1 {
-		places = math.Pow10(min(308, 10-int(math.Ceil(math.Log10(most)))))
+	places := 10
+	switch digits := int(math.Ceil(math.Log10(most))); {
+	case most > 0 && most < 0.1:
+		places = min(308, 10-digits)
+	case most > 1e4:
+		places = max(0, 14-digits)
 	}
 	for i, d := range diff {
-		if math.Abs(d) < 1e5 {
-			diff[i] = math.Round(d*places) / places
-		}
+		diff[i] = math.Round(d*math.Pow10(places)) / math.Pow10(places)
 	}
 	nan := math.NaN()
 	r := SignedRank{N: len(diff), PExact: nan, PNormal: nan, PContinuity: nan, Z: nan, PrattZ: nan, PrattP: nan,

@@ -56,7 +56,9 @@ func (a *app) annotate(o *opened) error {
 		return err
 	}
 	place := annotationsOf(x, from)
-	place.Check = func(file string, gold []byte) error { return from.readsGold(x.Suite.GoldKey, file, gold) }
+	place.Check = func(file string, gold []byte) ([]eval.Item, error) {
+		return from.readsGold(x.Suite.GoldKey, file, gold)
+	}
 	subjects, closeStore, err := a.subjects(ctx, o.arg, x)
 	if err != nil {
 		return err
@@ -162,18 +164,18 @@ func (a *app) addresses(place annotate.Place, task string, anew bool) (kept *ser
 
 // readsGold loads the study with gold that is about to be locked: locked gold is never
 // revised, so it must be gold that the study reads.
-func (s source) readsGold(key, file string, gold []byte) error {
+func (s source) readsGold(key, file string, gold []byte) ([]eval.Item, error) {
 	if key == "" {
-		return nil
+		return nil, nil
 	}
 	dir, err := os.MkdirTemp("", "scruple-gold-")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, file)
 	if err := os.WriteFile(path, gold, 0o600); err != nil {
-		return err
+		return nil, err
 	}
 	env := experimentEnv()
 	if s.store != "" {
@@ -181,9 +183,9 @@ func (s source) readsGold(key, file string, gold []byte) error {
 	}
 	x, err := experiment.Load(s.path, append(slices.Clone(s.overrides), key+"="+path), env)
 	if err != nil { // the file has no such place yet
-		return errors.New(strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), ""))
+		return nil, errors.New(strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), ""))
 	}
-	return x.Close()
+	return x.Bench.Items(), x.Close()
 }
 
 // tasks returns the tasks of the study that are meant.

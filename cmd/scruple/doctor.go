@@ -143,8 +143,6 @@ func (a *app) recomputeRun(ctx context.Context, db *store.DB, r *store.Run) stor
 	case rep.Earlier > 0: // scores are of that plan too
 	case !scored:
 		note += "; the run has no analysis yet"
-	case kept.Older():
-		open = append(open, olderAnalysis)
 	case !run.Analysed(kept):
 		open = append(open, "the study or one of its arms changed since the analysis: `scruple score` analyses again at no cost")
 	default:

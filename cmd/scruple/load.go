@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,6 +14,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/scruple-eval/scruple/internal/annotate"
 	"github.com/scruple-eval/scruple/internal/blind"
@@ -297,16 +301,20 @@ func (a *app) again(verb, arg string, r *store.Run, path string, rest ...string)
 // command returns a command line with the store and overrides of this command.
 func (a *app) command(words ...string) string { return commandOf(words, a.overrides, a.storePath) }
 
-// again returns the command line of a verb on the study or run.
-func (s source) again(words ...string) string {
-	if s.run != "" {
-		return commandOf(slices.Insert(words, 1, s.run), s.asked, s.store)
+// again returns the command line of a verb on the study or run, with flags behind its own.
+func (s source) again(verb string, flags ...string) (line string) {
+	switch {
+	case s.run != "":
+		line = commandOf([]string{verb, s.run}, s.asked, s.store)
+	case s.store == discipline.StorePath(s.path):
+		line = commandOf([]string{verb, s.path}, s.overrides, "")
+	default:
+		line = commandOf([]string{verb, s.path}, s.overrides, s.store)
 	}
-	of := s.store
-	if of == discipline.StorePath(s.path) {
-		of = ""
+	for _, flag := range flags {
+		line += " " + quoted(flag)
 	}
-	return commandOf(slices.Insert(words, 1, s.path), s.overrides, of)
+	return line
 }
 
 func commandOf(words, overrides []string, store string) string {
@@ -363,13 +371,13 @@ func storeNamed(path string) (string, error) {
 
 // withoutPasswords names stores among the arguments, in whatever place: errors repeat arguments.
 // Values of other flags than --store may be any text, such as a prompt.
-func withoutPasswords(args []string) (named []string, err error) {
+func withoutPasswords(args []string, valued map[string]bool) (named []string, err error) {
 	named = slices.Clone(args)
 	last := ""
 	for i, arg := range args {
 		flag := flagOf.FindString(arg)
 		value, of := arg[len(flag):], cmp.Or(strings.TrimSuffix(flag, "="), last)
-		if last = ""; strings.HasPrefix(arg, "-") && flag == "" {
+		if last = ""; valued[arg] {
 			last = arg
 		}
 		if (address.MatchString(value) || (of == "" || of == "--store") && withPassword.MatchString(value)) && err == nil {
@@ -378,6 +386,23 @@ func withoutPasswords(args []string) (named []string, err error) {
 		}
 	}
 	return named, err
+}
+
+// valued are the flags of a command and those below it that take a value.
+func valued(c *cobra.Command) map[string]bool {
+	flags := map[string]bool{}
+	add := func(f *pflag.Flag) {
+		if f.NoOptDefVal == "" {
+			flags["--"+f.Name] = true
+			flags["-"+f.Shorthand] = f.Shorthand != ""
+		}
+	}
+	c.Flags().VisitAll(add)
+	c.PersistentFlags().VisitAll(add)
+	for _, sub := range c.Commands() {
+		maps.Copy(flags, valued(sub))
+	}
+	return flags
 }
 
 var flagOf = regexp.MustCompile(`^--?[a-z-]+=`)

@@ -49,7 +49,7 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 	a := &app{in: in, out: out, err: errOut, getenv: getenv}
 	root := newRoot(a)
 	a.storePath = getenv("SCRUPLE_STORE") // unless --store is given
-	args, err := withoutPasswords(args)
+	args, err := withoutPasswords(args, valued(root))
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)

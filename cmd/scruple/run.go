@@ -96,7 +96,8 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 	if opt.maxCalls < 0 {
 		return fmt.Errorf("--max-calls %d: want the number of requests, at least 1", opt.maxCalls)
 	}
-	if err := cmp.Or(x.CheckPart(opt.part), x.CheckScorer(), from.checkResults(x), opt.detached(from.store)); err != nil {
+	if err := cmp.Or(x.CheckPart(opt.part), x.CheckScorer(), from.checkResults(x), opt.detached(from.store),
+		annotationsOf(x, from).CheckQueues(x.Study.Annotation)); err != nil {
 		return err
 	}
 	models, tape, closeModels, err := a.models(ctx, x, opt.record != "")
@@ -255,7 +256,7 @@ func interruptible(ctx context.Context) (_ context.Context, stop <-chan error, r
 }
 
 // errInterrupted is the cause of a run stopped by the user.
-var errInterrupted = errors.New("interrupted: waiting for calls in flight; run the same command to resume")
+var errInterrupted = errors.New("interrupted: waiting for calls in flight; run the same command to resume, without --new")
 
 func (a *app) score(o *opened) error {
 	if err := o.x.CheckScorer(); err != nil {
@@ -267,6 +268,9 @@ func (a *app) score(o *opened) error {
 	r, err := o.x.Follow(o.ctx, o.db, o.run)
 	if err != nil {
 		return err
+	}
+	if r.Kept != "" {
+		a.say("%s: %s", r.Record.ID, r.Kept)
 	}
 	if r.Changed != "" {
 		a.say("%s follows the study: %s", r.Record.ID, r.Changed)

@@ -48,6 +48,49 @@ func sumsStudy(t *testing.T) (dir string) {
 	return dir
 }
 
+// A TEST run whose results had been shown and that was killed while it was scored again, or behind
+// its last look, has no analysis. It is finished by the same commands, and is no second TEST run.
+func TestAKilledScoringOfTESTIsFinished(t *testing.T) {
+	t.Parallel()
+	dir := sumsStudy(t)
+	writeTestFile(t, filepath.Join(dir, "study.yaml"), "name: sums\nsuite: qa\ndata: {path: q.csv, match: numeric}\narms: [{name: a, outputs: a.jsonl}]\n")
+	writeTestFile(t, filepath.Join(dir, "a.jsonl"), `{"item": "q1", "output": "2"}`+"\n"+`{"item": "q2", "output": "4"}`+"\n"+`{"item": "q3", "output": "7"}`+"\n")
+	do := func(want int, args ...string) (out string) {
+		code, out, errOut := scrupleIn(t, dir, append(args, "study.yaml", "--split", "test")...)
+		if code != want {
+			t.Fatalf("%q ends with %d, want %d: %s", args, code, want, out+errOut)
+		}
+		return out + errOut
+	}
+	kill := func() {
+		db, err := sql.Open("sqlite", filepath.Join(dir, ".scruple", "scruple.db"))
+		must(t, err)
+		_, err = db.Exec("DELETE FROM analyses")
+		must(t, err)
+		must(t, db.Close())
+		do(exitNotAllowed, "report")
+	}
+	do(exitOK, "test", "register")
+	do(exitOK, "run")
+	kill()
+	do(exitOK, "run")
+	do(exitOK, "report")
+	do(exitNotAllowed, "run") // TEST runs once
+	kill()
+	do(exitOK, "score")
+
+	writeTestFile(t, filepath.Join(dir, "q.csv"), "id,question,answer\nq1,1 + 1,2\nq2,2 + 2,4\nq3,3 + 3,7\n")
+	do(exitNotAllowed, "score")
+	do(exitOK, "score", "--unblind", "a typo")
+	kill()
+	if out := do(exitOK, "run"); strings.Contains(out, "sums-2") {
+		t.Errorf("TEST ran again: %s", out)
+	}
+	kill()
+	do(exitOK, "score")
+	do(exitOK, "report")
+}
+
 func TestTooManyTrials(t *testing.T) {
 	dir := sumsStudy(t)
 	var rows strings.Builder
@@ -119,6 +162,9 @@ func TestNoArgumentRepeatsAPassword(t *testing.T) {
 	for _, args := range [][]string{
 		{"report", "host=h dbname=x password=secret"},
 		{"report", "password=secret user=u"},
+		{"run", "--new", "host=h dbname=x password=secret"},
+		{"--json", "status", "host=h dbname=x password=secret"},
+		{"status", "--json", "host=h dbname=x password=secret"},
 		{"report", "Postgres://u:secret@h/x"},
 		{"run", "study.yaml", "--max-calls=postgres://u:secret@h/x"},
 		{"run", "study.yaml", "--max-calls=POSTGRESQL://u:secret@h/x"},

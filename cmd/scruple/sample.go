@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -51,27 +50,27 @@ func (a *app) sample(o *opened) (err error) {
 	if err != nil {
 		return err
 	}
-	files := []string{out + ".xlsx", out + ".csv", out + ".json"}
-	for _, file := range files {
-		if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s already exists: a sample is drawn once; choose another name with --out, or move it", file)
-		}
+	if err := (disk.File{Path: out + ".csv", Allow: notOurs}).Check(); err != nil {
+		return err
 	}
+	var files []disk.New
 	for i, made := range []func() ([]byte, error){s.Workbook, s.CSV, s.JSON} {
 		data, err := made()
-		if err == nil {
-			err = disk.File{Path: files[i], Allow: notOurs}.Write(disk.Bytes(data))
-		}
 		if err != nil {
 			return err
 		}
+		files = append(files, disk.New{Path: filepath.Base(out) + []string{".xlsx", ".csv", ".json"}[i], Write: disk.Bytes(data)})
+	}
+	paths, err := disk.CreateAll(filepath.Dir(out), files)
+	if err != nil {
+		return err
 	}
 	return a.result(s.Record, func() {
 		a.say("drew %d of %s with seed %d", s.N, text.Plural(s.Of, "report", "reports"), s.Seed)
 		for _, l := range s.Left {
 			a.say("left out: %s: %s", text.Plural(l.Rows, "row", "rows"), l.Why)
 		}
-		a.say("wrote %s", strings.Join(files, ", "))
+		a.say("wrote %s", strings.Join(paths, ", "))
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"time"
@@ -48,6 +49,9 @@ func (a *app) work(o *opened) error {
 	opt := worker.Settings{Concurrency: o.number("concurrency"), Only: o.text("runs"), Once: o.is("once"), Slice: o.time("slice")}
 	if opt.Concurrency < 0 || opt.Slice < time.Second {
 		return fmt.Errorf("worker --concurrency %d --slice %v: want at least 1 call, and 1s", opt.Concurrency, opt.Slice)
+	}
+	if _, err := path.Match(opt.Only, ""); err != nil {
+		return fmt.Errorf("worker --runs %s: %w", opt.Only, err)
 	}
 	opt.Say = a.warnLine
 	opt.Score, opt.Observer, opt.Version = scoreLast, a.quiet(), version()

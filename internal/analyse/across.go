@@ -1,6 +1,7 @@
 package analyse
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -189,12 +190,12 @@ func (c *Collector) interaction(x Across, metric int, q Question, selections []s
 	if q.Run.Exploratory() {
 		return r, nil
 	}
-	return r, c.compareLevels(&r, levels, len(x.Levels) > 0, q)
+	return r, c.compareLevels(&r, levels, len(x.Levels) > 0, m.Binary, q)
 }
 
 // compareLevels compares the differences of all pairs of levels. Those of a factor of arms
 // are on the same items, which are paired; those of strata are on different ones.
-func (c *Collector) compareLevels(r *Interaction, levels []gaps, paired bool, q Question) error {
+func (c *Collector) compareLevels(r *Interaction, levels []gaps, paired, binary bool, q Question) error {
 	count := len(levels) * (len(levels) - 1) / 2
 	if count == 0 {
 		r.Warnings = append(r.Warnings, "no test: fewer than two levels")
@@ -203,6 +204,11 @@ func (c *Collector) compareLevels(r *Interaction, levels []gaps, paired bool, q 
 	level := 1 - q.Study.Alpha/float64(count)
 	r.Level = Number(level)
 	t := tester{q: q, level: level}
+	method := "cluster-robust t"
+	if binary = binary && !paired; binary {
+		method += ", no narrower than few wins and losses allow"
+	}
+	r.Method = "differences of differences, " + method + "; p by Holm over the pairs of levels"
 	var ps []float64
 	few := false
 	for i, first := range levels {
@@ -230,8 +236,15 @@ func (c *Collector) compareLevels(r *Interaction, levels []gaps, paired bool, q 
 			if err != nil {
 				return err
 			}
-			reading := by("cluster-robust t", robust, robust.Reading())
-			r.Method = "differences of differences, " + reading.method + "; p by Holm over the pairs of levels"
+			reading := by(method, robust, robust.Reading())
+			if binary && robust.Undefined == "" {
+				a, errA := c.proportions(first, level)
+				b, errB := c.proportions(second, level)
+				if err := cmp.Or(errA, errB); err != nil {
+					return err
+				}
+				reading = by(reading.method, robust, reading.Apart(a, b)).beyond(robust)
+			}
 			if robust.Undefined != "" { // differences that are all equal are no evidence that others are
 				reading = unread("", reading.diff)
 				r.warn(fmt.Sprintf("no test of %s against %s: %s", first.Name, second.Name, robust.Undefined))
@@ -254,6 +267,17 @@ func (c *Collector) compareLevels(r *Interaction, levels []gaps, paired bool, q 
 		}
 	}
 	return err
+}
+
+// proportions are those of a level's items that only one arm passes.
+func (c *Collector) proportions(g gaps, level float64) (stats.PairedProportions, error) {
+	m := matched{numA: make([]float64, c.clusters.n)}
+	for item, of := range c.clusters.of {
+		if d := g.by[item]; !math.IsNaN(d) {
+			m.xs, m.ys, m.cluster = append(m.xs, d), append(m.ys, 0), append(m.cluster, of)
+		}
+	}
+	return m.proportions(level)
 }
 
 func (r *Interaction) warn(text string) { r.Warnings = append(r.Warnings, text) }

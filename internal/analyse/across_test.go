@@ -225,6 +225,60 @@ func TestAcrossFew(t *testing.T) {
 	}
 }
 
+// TestAcrossStrataOfPasses: wins and losses with the same chance in both strata seldom differ, also
+// where the smaller one has none and so no variance.
+func TestAcrossStrataOfPasses(t *testing.T) {
+	t.Parallel()
+	passes := eval.Suite{Name: "toy", Metrics: []eval.Metric{{Name: "pass", Max: 1, HigherIsBetter: true, Binary: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems}}}
+	compare := []study.Compare{{A: "new", B: "old", Primary: true, Metrics: []string{"pass"}, Across: []string{"type"}}}
+	arms := []eval.Arm{{ID: "new"}, {ID: "old"}}
+	for _, c := range []struct {
+		small, large, per int
+		win, loss         float64
+	}{{10, 90, 1, 0.2, 0.02}, {20, 80, 1, 0.12, 0.01}, {30, 170, 1, 0.05, 0.05}, {50, 250, 1, 0.03, 0}, {60, 240, 2, 0.06, 0}} {
+		r := rand.New(rand.NewPCG(5, 7))
+		found, studies := 0, 100
+		for range studies {
+			var items []eval.Item
+			for i := range c.small + c.large {
+				items = append(items, eval.Item{ID: fmt.Sprintf("d%04d", i), Cluster: fmt.Sprint(i / c.per), Strata: []eval.Level{{Name: "type", Value: fmt.Sprint(i < c.small)}}})
+			}
+			col := analyse.NewCollector(&passes, items, arms, asListed(items))
+			for _, it := range items {
+				u, x, y := r.Float64(), 1.0, 1.0
+				if u < c.win {
+					y = 0
+				} else if u < c.win+c.loss {
+					x = 0
+				}
+				col.Add(scored(it.ID, "new", eval.OK, score("", "pass", x, 1)))
+				col.Add(scored(it.ID, "old", eval.OK, score("", "pass", y, 1)))
+			}
+			q := question()
+			q.Samples, q.Run.Split, q.NoEffect = 0, "test", true
+			q.Study.Alpha, q.Study.Method, q.Study.Correction, q.Study.Resamples = 0.05, "auto", "none", 1000
+			var err error
+			if q.Across, err = analyse.Interactions(compare, arms, []string{"type"}); err != nil {
+				t.Fatal(err)
+			}
+			a, err := col.Analyse(q, analyse.Sources{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			x, _ := a.Interaction("new", "old", "pass", "type")
+			if x.P < 0.05 {
+				found++
+			}
+			if d := x.Pairs[0]; d.P.Defined() && (d.P < 0.05) != (d.Low > 0 || d.High < 0) {
+				t.Fatalf("p is %v, the interval %v to %v", d.P, d.Low, d.High)
+			}
+		}
+		if found > 9 { // 5 % and two standard errors
+			t.Errorf("%+v: p_across < 0.05 in %d of %d", c, found, studies)
+		}
+	}
+}
+
 // TestAcrossOnDev: DEV has no p-value.
 func TestAcrossOnDev(t *testing.T) {
 	a := acrossRun(t, 20, 1, "dev", "auto", noisy(4, nil))

@@ -34,7 +34,7 @@ func TestCheckBlind(t *testing.T) {
 		{"an undefined one among others, as kits write it", analyse.BlindFormat, of(0.1, analyse.Undefined()), ""},
 		{"none but undefined ones", analyse.BlindFormat, of(analyse.Undefined()), "no comparison has a difference"},
 		{"no comparison", analyse.BlindFormat, of(), "no comparisons"},
-		{"another format", "scruple-blind/9", of(0.1), "scruple-blind/9"},
+		{"another format", "scruple-blind/2", of(0.1), `want "scruple-blind/3": a kit of this version`},
 		{"nobody", analyse.BlindFormat, nameless, "by is missing"},
 		{"a short hash", analyse.BlindFormat, short, `data_sha256 is "abc"`},
 		{"no kit", analyse.BlindFormat, noKit, `kit_sha256 is ""`},

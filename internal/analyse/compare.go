@@ -49,7 +49,7 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection,
 			if err != nil {
 				return err
 			}
-			if s.stratum == nil || r.Pairs > 0 {
+			if s.stratum == nil || r.Pairs > 0 || r.Least != nil && r.Least.Pairs > 0 {
 				a.Comparisons = append(a.Comparisons, r)
 			}
 		}
@@ -237,16 +237,32 @@ func (r *Comparison) count(x, y float64, higherIsBetter bool) {
 
 // adjust corrects the results of the family for their number: p-values, and intervals
 // that exclude 0 where these are significant, which again computes at their level. Each is
-// corrected by what is known of the others whatever their missing scores are.
+// corrected by what is known of the others whatever their missing scores are. Those that go the
+// other way count as 1: that an arm is worse than a third spares it nothing where it is better, so
+// that a worse arm has no easier tests. This claims no more than the correction of all of them.
 func adjust(a *Analysis, q Question, family []int, again func(index int, level float64) (Comparison, error)) error {
 	var doubts []float64
 	for _, i := range family {
 		doubts = append(doubts, a.Comparisons[i].doubt())
 	}
-	for k, i := range family {
+	better := func(c *Comparison) bool {
+		m, _ := a.Metric(c.Metric)
+		return (c.Diff > 0) == m.HigherIsBetter
+	}
+	beside := func(k int, c *Comparison) []float64 {
 		p := slices.Clone(doubts)
-		p[k] = float64(a.Comparisons[i].P)
-		c, err := again(i, correctedLevel(q.Study.Correction, q.Study.Alpha, p, k))
+		for j, i := range family {
+			other := &a.Comparisons[i]
+			turned := other.A == c.B || other.B == c.A
+			if (better(other) == better(c)) == turned {
+				p[j] = 1
+			}
+		}
+		p[k] = float64(c.P)
+		return p
+	}
+	for k, i := range family {
+		c, err := again(i, correctedLevel(q.Study.Correction, q.Study.Alpha, beside(k, &a.Comparisons[i]), k))
 		if err != nil {
 			return err
 		}
@@ -254,8 +270,7 @@ func adjust(a *Analysis, q Question, family []int, again func(index int, level f
 			if at == nil {
 				continue
 			}
-			p[k] = float64(at.P)
-			adjusted, err := corrected(q.Study.Correction, p)
+			adjusted, err := corrected(q.Study.Correction, beside(k, at))
 			if err != nil {
 				return err
 			}

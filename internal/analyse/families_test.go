@@ -88,3 +88,38 @@ func TestFamilyWithMissingScores(t *testing.T) {
 		near(t, "the adjusted p of b", second.PAdjusted, map[int]float64{0: 1, 8: 2}[missing]*float64(second.P))
 	}
 }
+
+// TestOtherDirection: a comparison that shows its first arm to be worse spares no comparison that shows
+// it to be better, so a fault of the arm makes no test easier.
+func TestOtherDirection(t *testing.T) {
+	for _, correction := range []string{"holm", "hochberg", "bh"} {
+		for n := range 4 {
+			wrong, last := n%2, analyse.Pair{A: "new", B: "third", Primary: true}
+			if n >= 2 {
+				last.A, last.B = last.B, last.A
+			}
+			var items []eval.Item
+			for i := range 40 {
+				items = append(items, eval.Item{ID: fmt.Sprintf("i%02d", i)})
+			}
+			arms := []eval.Arm{{ID: "new"}, {ID: "old"}, {ID: "third"}}
+			c := analyse.NewCollector(&kinds, items, arms, asListed(items))
+			for i, it := range items {
+				for arm, right := range map[string]bool{"new": i >= wrong && i < 20, "old": i >= 5 && i < 20, "third": i < 25} {
+					s := entry("correct", map[bool]float64{true: 1}[right], 1)
+					c.Add(eval.Scored{Case: eval.CaseOf(eval.Trial{Item: it.ID, Arm: arm, Replicate: 1}, eval.Outcome{Kind: eval.OK}, nil), Scores: []eval.Score{s}})
+				}
+			}
+			q := question()
+			q.Run.Items, q.Run.Planned, q.Calibration, q.Samples, q.Study.Correction, q.Primary, q.Secondary = 40, 120, nil, 0, correction, []string{"correct"}, nil
+			q.Comparisons = []analyse.Pair{{A: "new", B: "old", Primary: true}, last}
+			a, err := c.Analyse(q, analyse.Sources{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			old, _ := a.Comparison("new", "old", "correct")
+			near(t, correction+": the level of new − old", old.Level, 0.975)
+			near(t, correction+": the adjusted p of new − old", old.PAdjusted, min(1, 2*float64(old.P)))
+		}
+	}
+}

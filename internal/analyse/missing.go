@@ -47,7 +47,8 @@ func (c *column) failed(trials cell) float64 {
 }
 
 // expected returns the mean number of opportunities of an answer, by index of item: over
-// all arms, and over all items where no arm has an answer. It is 1 of an estimator.
+// all arms, and over all items where no arm has an answer, or none says anything that counts. It
+// is 1 of an estimator.
 func (c *Collector) expected(metric int) []float64 {
 	sum, answers := make([]float64, len(c.items)), make([]float64, len(c.items))
 	for arm := range c.arms {
@@ -66,21 +67,21 @@ func (c *Collector) expected(metric int) []float64 {
 			answers[item] += trials.den
 		})
 	}
-	mean, n := 0.0, 0.0
+	m, mean, n := &c.suite.Metrics[metric], 0.0, 0.0
 	for item := range sum {
 		if answers[item] > 0 {
 			sum[item] /= answers[item]
 			mean, n = mean+sum[item], n+1
 		}
 	}
-	if mean /= n; !(mean > 0) || c.suite.Metrics[metric].Estimate != nil {
+	if mean /= n; !(mean > 0) || m.Estimate != nil {
 		mean = 1
 	}
 	for item := range sum {
-		if !(answers[item] > 0) || c.suite.Metrics[metric].Estimate != nil {
+		if !(answers[item] > 0) || m.Emits && sum[item] == 0 || m.Estimate != nil {
 			sum[item] = mean
 		}
-		if c.suite.Metrics[metric].Binary {
+		if m.Binary {
 			sum[item] = math.Ceil(sum[item])
 		}
 	}

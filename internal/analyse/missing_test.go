@@ -21,6 +21,7 @@ var kinds = eval.Suite{Name: "kinds", Metrics: []eval.Metric{
 	{Name: "correct", Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems, Binary: true},
 	{Name: "share", Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems},
 	{Name: "errors", Max: 1, Kind: eval.Scoring, Pooling: eval.RatioOfSums, Binary: true},
+	{Name: "wrong", Max: 1, Kind: eval.Scoring, Pooling: eval.RatioOfSums, Binary: true, Emits: true},
 	{Name: "count", Max: math.Inf(1), Kind: eval.Scoring, Pooling: eval.RatioOfSums},
 	{Name: "estimated", Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.ByEstimator, Estimate: func(rows []eval.Counted) float64 {
 		var right, all float64
@@ -61,6 +62,11 @@ func analysedOf(t interface{ Fatal(...any) }, n, dev int, scores func(arm string
 	for i := range n {
 		items = append(items, eval.Item{ID: fmt.Sprintf("i%04d", i)})
 	}
+	return analysedItems(t, items, dev, scores)
+}
+
+func analysedItems(t interface{ Fatal(...any) }, items []eval.Item, dev int, scores func(arm string, item int) []eval.Score) *analyse.Analysis {
+	n := len(items)
 	arms := []eval.Arm{{ID: "new"}, {ID: "old"}}
 	c := analyse.NewCollector(&kinds, items, arms, asListed(items))
 	var metrics []string
@@ -85,7 +91,8 @@ func analysedOf(t interface{ Fatal(...any) }, n, dev int, scores func(arm string
 	return a
 }
 
-// TestFailedWithoutOpportunity: a failed trial lacks the scores only that answers to its item have.
+// TestFailedWithoutOpportunity: a failed trial lacks the scores only that answers to its item have,
+// but where the answer decides how many there are.
 func TestFailedWithoutOpportunity(t *testing.T) {
 	a := analysed(t, 10, func(arm string, item int) []eval.Score {
 		switch {
@@ -94,12 +101,15 @@ func TestFailedWithoutOpportunity(t *testing.T) {
 		case item < 5:
 			return []eval.Score{entry("correct", 1, 1)}
 		}
-		return []eval.Score{entry("correct", 1, 1), entry("errors", 0, 1)}
+		return []eval.Score{entry("correct", 1, 1), entry("errors", 0, 1), entry("wrong", 0, 4)}
 	})
-	for metric, want := range map[string]int{"correct": 3, "errors": 0} {
+	for metric, want := range map[string]int{"correct": 3, "errors": 0, "wrong": 3} {
 		if e, _ := a.Estimate("new", metric); e.Unscored != want {
 			t.Errorf("%s: %d scores are missing, want %d", metric, e.Unscored, want)
 		}
+	}
+	if e, _ := a.Estimate("new", "wrong"); e.Least == nil || e.Least.Value != 0 || e.Most.Value != 6./26 {
+		t.Errorf("wrong is %v to %v, want 0 to 6/26", e.Least, e.Most)
 	}
 }
 
@@ -247,7 +257,7 @@ func TestMissingScoresReverseNothing(t *testing.T) {
 func decided(t *testing.T, a *analyse.Analysis, rule string) gate.Condition {
 	t.Helper()
 	rules, problems := gate.Compile(study.Decide{Require: []study.Condition{{Name: "r", That: rule}}},
-		gate.Names{Arms: []string{"new", "old"}, Metrics: kinds.Metrics, Compared: func(a, b, metric string) bool { return true }})
+		gate.Names{Arms: []string{"new", "old"}, Metrics: kinds.Metrics, Factors: []string{"first"}, Compared: func(a, b, metric string) bool { return true }})
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -269,6 +279,25 @@ func TestMissingScoresOfItemsOfDev(t *testing.T) {
 	}
 	if c := decided(t, a, "diff('new','old','correct') > 0.02"); c.State != gate.Undecided || !strings.Contains(c.Reason, "4 answers without a score could reverse this") {
 		t.Errorf("%s (%s)", c.State, c.Reason)
+	}
+}
+
+// TestStratumWithoutScores: a stratum that lacks all scores of an arm is still one of the strata.
+func TestStratumWithoutScores(t *testing.T) {
+	var items []eval.Item
+	for i := range 40 {
+		items = append(items, eval.Item{ID: fmt.Sprintf("i%04d", i), Strata: []eval.Level{{Name: "first", Value: fmt.Sprint(i < 2)}}})
+	}
+	a := analysedItems(t, items, 0, func(arm string, i int) []eval.Score {
+		if i < 2 && arm == "new" {
+			return nil
+		}
+		return []eval.Score{entry("correct", map[bool]float64{true: 1}[i < 2 || i >= 7 || arm == "new"], 1)}
+	})
+	for _, rule := range []string{"diff_min('new','old','correct','first') > -0.1", "p_min('new','old','correct','first') < 0.05"} {
+		if c := decided(t, a, rule); c.State != gate.Undecided {
+			t.Errorf("%s: %s (%s)", rule, c.State, c.Reason)
+		}
 	}
 }
 

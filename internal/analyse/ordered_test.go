@@ -21,11 +21,8 @@ func TestOrdered(t *testing.T) {
 		var seen []eval.Counted
 		e := newEstimator(eval.Metric{Parts: 2, Estimate: func(parts []eval.Counted) float64 { seen = slices.Clone(parts); return 0 }})
 		sum := func(counts [][]stats.Count) map[[2]float64]float64 {
-			sums := make([]float64, len(e.kinds))
-			for _, k := range slices.Concat(counts...) {
-				sums[k.Kind] += float64(k.N)
-			}
-			e.of(sums)
+			sums := summed(counts, len(e.kinds))
+			e.of(sums, sums)
 			of := map[[2]float64]float64{}
 			for _, p := range seen {
 				of[[2]float64(p.Row)] += p.N
@@ -48,4 +45,17 @@ func TestOrdered(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestWhole: an estimate that depends on the parts of all the data is given those that a resample
+// lacks too.
+func TestWhole(t *testing.T) {
+	var seen []eval.Counted
+	for _, whole := range []bool{false, true} {
+		e := newEstimator(eval.Metric{Whole: whole, Estimate: func(parts []eval.Counted) float64 { seen = slices.Clone(parts); return 0 }})
+		all := summed(e.counted([][]eval.Row{{{1}, {2}}, {{2}}}), 2)
+		if e.of([]float64{0, 4}, all); len(seen) != 1 && !whole || whole && (len(seen) != 2 || seen[0].N != 0 || seen[0].All != 1 || seen[1].All != 2) {
+			t.Errorf("whole %v: %v", whole, seen)
+		}
+	}
 }

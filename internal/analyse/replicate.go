@@ -159,7 +159,7 @@ type BlindFile struct {
 func (r *BlindFile) Check() error {
 	switch {
 	case r.Format != BlindFormat:
-		return fmt.Errorf("format is %q: want %q", r.Format, BlindFormat)
+		return fmt.Errorf("format is %q: want %q: a kit of this version (`scruple blind build`) writes it, with a commitment of its own", r.Format, BlindFormat)
 	case strings.TrimSpace(r.By) == "":
 		return errors.New("by is missing: want who ran it")
 	case !IsSum(r.Kit):

@@ -155,16 +155,16 @@ func grouped(clusters [][]stats.Count) [][]stats.Count {
 	return list
 }
 
-// of estimates from how often each part occurs.
-func (e *estimator) of(counts []float64) float64 {
+// of estimates from how often each part occurs, and occurs in all the data.
+func (e *estimator) of(counts, all []float64) float64 {
 	list, _ := e.lists.Get().(*[]eval.Counted)
 	if list == nil {
 		list = new([]eval.Counted)
 	}
 	*list = (*list)[:0]
 	for k, n := range counts {
-		if n > 0 {
-			*list = append(*list, eval.Counted{Row: e.kinds[k], N: n})
+		if n > 0 || e.Whole && all[k] > 0 {
+			*list = append(*list, eval.Counted{Row: e.kinds[k], N: n, All: all[k]})
 		}
 	}
 	v := e.Estimate(*list)
@@ -173,8 +173,20 @@ func (e *estimator) of(counts []float64) float64 {
 }
 
 // difference estimates from the sums of one arm and of another, which follow them.
-func (e *estimator) difference(counts []float64) float64 {
-	return e.of(counts[:len(e.kinds)]) - e.of(counts[len(e.kinds):])
+func (e *estimator) difference(counts, all []float64) float64 {
+	k := len(e.kinds)
+	return e.of(counts[:k], all[:k]) - e.of(counts[k:], all[k:])
+}
+
+// summed adds up the counts of clusters.
+func summed(clusters [][]stats.Count, kinds int) []float64 {
+	sums := make([]float64, kinds)
+	for _, counts := range clusters {
+		for _, k := range counts {
+			sums[k.Kind] += float64(k.N)
+		}
+	}
+	return sums
 }
 
 // exchanged is the difference of two arms if they are exchanged in some clusters.
@@ -193,7 +205,7 @@ func (e *estimator) exchanged(a, b [][]stats.Count, exchanged []bool) float64 {
 			second[k.Kind] += float64(k.N)
 		}
 	}
-	return e.difference(sums)
+	return e.difference(sums, sums)
 }
 
 // withRows removes clusters without rows in any of the lists: they must not be
@@ -227,7 +239,9 @@ func (c *Collector) estimateRows(arm string, metric int, s selection, at end, q 
 	estimate := newEstimator(m)
 	counts := grouped(estimate.counted(clusters))
 	estimate.ordered(counts)
-	b, err := stats.BootstrapCounts(counts, len(estimate.kinds), estimate.of, stats.BootstrapOptions{
+	sums := summed(counts, len(estimate.kinds))
+	of := func(counts []float64) float64 { return estimate.of(counts, sums) }
+	b, err := stats.BootstrapCounts(counts, len(sums), of, stats.BootstrapOptions{
 		Resamples: q.Study.Resamples, Level: level, Seed: seed(q.Run.Seed, s.stratum, arm, m.Name), Workers: runtime.GOMAXPROCS(0)})
 	if err != nil {
 		return e, fmt.Errorf("bootstrapping %s of %s: %w", m.Name, arm, err)
@@ -304,23 +318,22 @@ func (c *Collector) compareRows(r *Comparison, k contest, s selection, t tester)
 	countsA, countsB := grouped(estimate.counted(a)), grouped(estimate.counted(b))
 	estimate.ordered(countsA, countsB)
 	kinds := len(estimate.kinds)
-	pairs, sums := make([][]stats.Count, len(countsA)), make([]float64, 2*kinds)
+	pairs := make([][]stats.Count, len(countsA))
 	for i := range pairs {
 		pairs[i] = slices.Clone(countsA[i])
 		for _, k := range countsB[i] {
 			pairs[i] = append(pairs[i], stats.Count{Kind: int32(kinds) + k.Kind, N: k.N})
 		}
-		for _, k := range pairs[i] {
-			sums[k.Kind] += float64(k.N)
-		}
 	}
-	r.MeanA, r.MeanB, r.Clusters = finite(estimate.of(sums[:kinds])), finite(estimate.of(sums[kinds:])), len(a)
+	sums := summed(pairs, 2*kinds)
+	r.MeanA, r.MeanB, r.Clusters = finite(estimate.of(sums[:kinds], sums[:kinds])), finite(estimate.of(sums[kinds:], sums[kinds:])), len(a)
 	if t.q.Run.Exploratory() {
 		r.Diff = r.MeanA - r.MeanB
 		return nil
 	}
 	o := stats.BootstrapOptions{Resamples: t.q.Study.Resamples, Level: t.level, Seed: t.seed(r), Workers: runtime.GOMAXPROCS(0)}
-	boot, err := stats.BootstrapCounts(pairs, 2*kinds, estimate.difference, o)
+	of := func(counts []float64) float64 { return estimate.difference(counts, sums) }
+	boot, err := stats.BootstrapCounts(pairs, len(sums), of, o)
 	if err != nil {
 		return err
 	}

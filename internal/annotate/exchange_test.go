@@ -29,7 +29,7 @@ var everything = study.Task{Name: "all", Of: "item", Show: []string{"pages"}, As
 	{Name: "q", Type: "choice", Options: []string{"yes", "no"}}, {Name: "m", Type: "several", Options: []string{"x", "y", "z"}},
 	{Name: "why", Type: "text"}, {Name: "n", Type: "number"}, {Name: "spans", Type: "span", Options: []string{"good", "bad"}}}}
 
-const everyAnswer = `{"q":"no","m":["x","z"],"why":"=because, “so”\nand","n":2.5,"spans":[{"page":1,"start":1,"end":4,"text":"😀é\r","label":"bad"},{"page":2,"start":1,"end":4,"text":"😀 t","label":"good"}]}`
+const everyAnswer = `{"q":"no","m":["x","z"],"why":"=because, “so”\r\n_x0041_","n":9007199254740993.25,"spans":[{"page":1,"start":1,"end":4,"text":"😀é\r","label":"bad"},{"page":2,"start":1,"end":4,"text":"😀 t","label":"good"}]}`
 
 // Every format takes answers out and in again, whatever offsets count, and refuses
 // them with offsets of another kind.

@@ -46,6 +46,8 @@ type Lock struct {
 	// they are those of the first.
 	Inputs  []string `json:"inputs,omitempty"`
 	Answers []string `json:"answers,omitempty"`
+	// Before are the hashes of the gold that the items had already, which is not revised either.
+	Before map[string]string `json:"before,omitempty"`
 }
 
 // mostLocked bounds the hashes in a line of the ledger.
@@ -69,15 +71,25 @@ func (l *Lock) cover(items []eval.Item, answers bool) {
 	}
 }
 
-// shared counts the items that a lock is about, and lists those with another gold.
-func (l Lock) shared(items []eval.Item) (n int, changed []string) {
+// allows adds the gold that a lock lets its items have, by input and gold.
+func (l Lock) allows(golds map[[2]string]bool) {
+	for i, gold := range l.Answers {
+		golds[[2]string{l.Inputs[i], gold}] = true
+	}
+	for input, gold := range l.Before {
+		golds[[2]string{input, gold}] = true
+	}
+}
+
+// shared counts the items that a lock is about, and lists those with another gold than allowed.
+func (l Lock) shared(items []eval.Item, allowed map[[2]string]bool) (n int, changed []string) {
 	for _, it := range items {
 		at, found := slices.BinarySearch(l.Inputs, it.Input.String())
 		if !found {
 			continue
 		}
 		n++
-		if at < len(l.Answers) && it.Gold != 0 && l.Answers[at] != it.Gold.String() {
+		if at < len(l.Answers) && it.Gold != 0 && !allowed[[2]string{it.Input.String(), it.Gold.String()}] {
 			changed = append(changed, it.ID)
 		}
 	}
@@ -183,8 +195,12 @@ func (p Place) CheckGold(path string, items []eval.Item) error {
 		return err
 	}
 	var locks []Lock
+	allowed := map[[2]string]bool{} // by any lock, as two tasks can lock gold of one item
 	for _, l := range all {
-		n, changed := l.shared(items)
+		l.allows(allowed)
+	}
+	for _, l := range all {
+		n, changed := l.shared(items, allowed)
 		if len(changed) > 0 {
 			return fmt.Errorf("the gold of %s (%s of %s) was locked by %s in %s, and is another now: locked gold is never revised; restore it", text.Plural(len(changed), "item", "items"), text.Shorten(strings.Join(changed, ", "), 80), p.Study, l.Name, p.lockedPath(l))
 		}
@@ -277,8 +293,10 @@ func (p Place) Lock(r *Result, gold []byte, name, declaration string, items []ev
 		return Lock{}, errors.New("a lock needs a declaration, such as --declare \"I coded all documents without seeing any answer of a model\"")
 	}
 	file, err := p.freeFile(r, gold)
+	var with []eval.Item
 	if err == nil && p.Check != nil && r.StudyGold() {
-		if wrong := p.Check(file, gold); wrong != nil {
+		var wrong error
+		if with, wrong = p.Check(file, gold); wrong != nil {
 			err = fmt.Errorf("nothing was locked, since the study does not read this gold: %w", wrong)
 		}
 	}
@@ -295,6 +313,13 @@ func (p Place) Lock(r *Result, gold []byte, name, declaration string, items []ev
 			about[s.Subject.Item] = true
 		}
 		l.cover(slices.DeleteFunc(slices.Clone(items), func(it eval.Item) bool { return !about[it.ID] }), false)
+	} else if l.cover(with, true); len(l.Inputs) > 0 {
+		l.Before = map[string]string{}
+		for _, it := range items {
+			if _, found := slices.BinarySearch(l.Inputs, it.Input.String()); found && it.Gold != 0 {
+				l.Before[it.Input.String()] = it.Gold.String()
+			}
+		}
 	}
 	for _, w := range r.Everyone {
 		entries, err := ledger.Read(p.workPath(task, w.Person))
@@ -338,20 +363,16 @@ func (p Place) freeFile(r *Result, gold []byte) (string, error) {
 // writeOnce writes a read-only file that does not exist, or makes it read-only if it has
 // this content.
 func writeOnce(path string, data []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	err := disk.File{Path: path, New: true}.Write(disk.Bytes(data))
 	if errors.Is(err, fs.ErrExist) {
-		if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, data) {
-			return os.Chmod(path, 0o444)
+		if old, errOld := os.ReadFile(path); errOld == nil && bytes.Equal(old, data) {
+			err = nil
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("writing gold: %w", err)
+	if err == nil {
+		err = os.Chmod(path, 0o444)
 	}
-	_, err = f.Write(data)
-	if err := errors.Join(err, f.Chmod(0o444), f.Sync(), f.Close(), disk.SyncFolder(filepath.Dir(path))); err != nil {
-		return fmt.Errorf("writing gold: %w", errors.Join(err, os.Remove(path)))
-	}
-	return nil
+	return err
 }
 
 // Files lists what [Place.Verify] reads, files and folders relative to that of the study.

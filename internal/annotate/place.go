@@ -33,8 +33,8 @@ type Place struct {
 	Beside string // the ledger of the store if that is another, which may have locks
 	Seed   int64
 	Now    func() time.Time
-	// Check returns what the study says of gold that a lock would write. nil checks nothing.
-	Check func(file string, gold []byte) error
+	// Check loads the study with gold that a lock would write, and returns its items. nil checks nothing.
+	Check func(file string, gold []byte) ([]eval.Item, error)
 
 	from string // of [ledger.Find]
 }
@@ -475,6 +475,17 @@ func (q *Queue) checkItems(t study.Task, source Source) error {
 		return nil
 	}
 	return fmt.Errorf("task %s was drawn from other items, such as %s: give the --split on which it was drawn, or copy the task under another name for this one", q.Task, q.Subjects[0].Item)
+}
+
+// CheckQueues returns the first error of the queues of tasks, so that a run ends before its first
+// call and not behind its last.
+func (p Place) CheckQueues(tasks []study.Task) error {
+	for _, t := range tasks {
+		if _, err := p.readQueue(t.Full()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readQueue returns nil if the task was not drawn. It refuses a file that is not the

@@ -2,6 +2,7 @@ package annotate
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/ledger"
+	"github.com/scruple-eval/scruple/internal/study"
 )
 
 // Ledger and folder are compared both ways: what is missing, cut, forged or replaced in
@@ -110,6 +112,10 @@ func TestFilesAreAdopted(t *testing.T) {
 	refused("her page", err)
 	_, _, err = p.Verify()
 	refused("verify", err)
+	if _, err := p.Adopt(label, "zoe", "anna"); err != nil {
+		t.Fatal(err)
+	}
+	unsaid(t, p.Ledger) // as if killed before it: the same command goes on
 	w, err := p.Adopt(label, "zoe", "anna")
 	if err != nil || len(w.Answers()) != 1 {
 		t.Fatal(err)
@@ -121,14 +127,30 @@ func TestFilesAreAdopted(t *testing.T) {
 		t.Error(err)
 	}
 	entries, err := ledger.Read(p.Ledger)
-	if err != nil || !strings.Contains(Describe(entries[len(entries)-2]), "the file of zoe, made elsewhere, was adopted") {
-		t.Errorf("%v: %q", err, Describe(entries[len(entries)-2]))
+	if err != nil || !strings.Contains(Describe(entries[len(entries)-1]), "the file of zoe, made elsewhere, was adopted") {
+		t.Errorf("%v: %q", err, Describe(entries[len(entries)-1]))
 	}
 	forge("eve", Subject{Item: "elsewhere"}, eventSubmit)
 	for person, want := range map[string]string{"zoe": "is in the ledger", "sam": "no answers", "eve": "of another draw", "max": "has no answers"} {
 		if _, err := p.Adopt(label, person, "anna"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("adopting %s: %v, want %q", person, err, want)
 		}
+	}
+}
+
+// unsaid takes the last entry from a ledger.
+func unsaid(t *testing.T, path string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	entries, errEntries := ledger.Read(path)
+	if err := errors.Join(err, errEntries); err != nil {
+		t.Fatal(err)
+	}
+	n := len(entries) - 1
+	head, err := json.Marshal(ledger.HeadOf(entries[:n]))
+	data = bytes.Join(bytes.SplitAfter(data, []byte("\n"))[:n], nil)
+	if err := errors.Join(err, os.WriteFile(path, data, 0o600), os.WriteFile(path+ledger.HeadSuffix, head, 0o600)); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -181,6 +203,20 @@ func TestLocksAreOfTheItems(t *testing.T) {
 		}
 		if err := other.CheckLocks(); err != nil {
 			t.Error(err)
+		}
+	}
+	// Nor do they end one of a task of kind gold. Gold that the items had before it is not revised.
+	judged, task := p, label
+	judged.Check = func(string, []byte) ([]eval.Item, error) { return []eval.Item{item("i00", 21, 31)}, nil }
+	task.Name, task.Kind, task.Of, task.Again = "fields", "gold", "unit", study.Again{}
+	r := &Result{Task: task, Settled: []Settled{{Subject: Subject{Item: "i00"}}}}
+	file("annotations/x", "")
+	if l, err := judged.Lock(r, []byte("x\n"), "Ben", "declared", []eval.Item{item("i00", 21, 30), item("i01", 22, 40)}); err != nil || l.Gold {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	for i, want := range map[int]string{30: "", 31: "", 32: "was locked by Ben in "} {
+		if err := sibling.CheckGold("", []eval.Item{item("x", 21, i), item("y", 22, 99)}); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("gold %d: %v, want %q", i, err, want)
 		}
 	}
 	// A study of the same name in another folder has tasks of its own.

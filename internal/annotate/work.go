@@ -406,10 +406,11 @@ func (p Place) Adopt(t study.Task, person, by string) (*Work, error) {
 		}
 	}
 	_, lacksHead := os.Stat(path + ledger.HeadSuffix)
-	if err := p.add(by, personEntry, starter{p.taskOf(t.Name), person, lacksHead == nil, true}); err != nil {
+	// The head comes first: without the other entry the file is not adopted.
+	if err := p.add(by, headEntry, head{p.taskOf(t.Name), person, ledger.HeadOf(entries)}); err != nil {
 		return nil, err
 	}
-	return w, p.add(by, headEntry, head{p.taskOf(t.Name), person, ledger.HeadOf(entries)})
+	return w, p.add(by, personEntry, starter{p.taskOf(t.Name), person, lacksHead == nil, true})
 }
 
 // Everyone reads the files of all people in a task, in the order of their first answers.

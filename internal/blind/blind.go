@@ -145,10 +145,13 @@ type Made struct {
 	Files  []string `json:"files"` // all that it has, sorted
 }
 
-// Build writes a kit of a study into a new folder. An error leaves none.
+// Build writes a kit of a study into a new folder, or completes one that a killed process began.
+// An error leaves none.
 func Build(f *study.File, dir string, spec Spec) (m Made, err error) {
-	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return m, fmt.Errorf("%s is not empty: choose another folder", dir)
+	notEmpty := fmt.Errorf("%s is not empty: choose another folder", dir)
+	entries, err := os.ReadDir(dir)
+	if len(entries) > 0 && !IsKit(dir) {
+		return m, notEmpty
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return m, err
 	}
@@ -162,28 +165,31 @@ func Build(f *study.File, dir string, spec Spec) (m Made, err error) {
 			places[i] = path.Dir(at)
 		}
 	}
-	write := func() error {
-		for _, at := range places {
-			if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(at)), 0o755); err != nil {
-				return err
-			}
+	var files []disk.New
+	for _, name := range m.Files {
+		mode, from := fs.FileMode(0o644), f.Place(filepath.FromSlash(name))
+		if name == filepath.Base(spec.Program) {
+			from = spec.Program
 		}
-		for _, name := range m.Files {
-			mode, from, to := fs.FileMode(0o644), f.Place(filepath.FromSlash(name)), filepath.Join(dir, filepath.FromSlash(name))
-			if name == filepath.Base(spec.Program) {
-				from = spec.Program
-			}
-			if info, err := os.Stat(from); err == nil && info.Mode()&0o100 != 0 {
-				mode = 0o755
-			}
-			if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, content[name], mode)); err != nil {
-				return err
-			}
+		if info, err := os.Stat(from); err == nil && info.Mode()&0o100 != 0 {
+			mode = 0o755
 		}
-		return nil
+		files = append(files, disk.New{Path: name, Mode: mode, Write: disk.Bytes(content[name])})
 	}
-	if err := write(); err != nil {
-		return Made{}, errors.Join(err, os.RemoveAll(dir))
+	_, err = disk.CreateAll(dir, files)
+	if errors.Is(err, fs.ErrExist) {
+		return Made{}, notEmpty
+	}
+	for _, at := range places {
+		if err == nil {
+			err = os.MkdirAll(filepath.Join(dir, filepath.FromSlash(at)), 0o755)
+		}
+	}
+	if err != nil && len(entries) == 0 {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	if err != nil {
+		return Made{}, err
 	}
 	return m, nil
 }

@@ -98,6 +98,29 @@ func TestKitSpeaksOfModels(t *testing.T) {
 	}
 }
 
+// The same command completes a kit of which a killed process left the first files, and no other folder.
+func TestBuildGoesOn(t *testing.T) {
+	f, kit := built(t, "")
+	spec := Spec{Arms: "arms", Data: []Datum{{Key: "data", Kit: `"data"`, Places: []string{"data"}}}}
+	if _, err := Build(f, kit, spec); err == nil || !strings.Contains(err.Error(), "is not empty") {
+		t.Errorf("a kit that is there: %v", err)
+	}
+	if err := os.Remove(filepath.Join(kit, StudyFile)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Build(f, kit, spec); err != nil || !IsKit(kit) {
+		t.Errorf("a kit without its last file: %v", err)
+	}
+	readme := filepath.Join(kit, "README.md")
+	if err := errors.Join(os.Remove(filepath.Join(kit, StudyFile)), os.WriteFile(readme, []byte("own"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Build(f, kit, spec)
+	if text, errRead := os.ReadFile(readme); err == nil || !strings.Contains(err.Error(), "is not empty") || errRead != nil || string(text) != "own" {
+		t.Errorf("another file of this name: %v, %v, %s", err, errRead, text)
+	}
+}
+
 // A kit without a place for data would commit to nothing.
 func TestKitHasPlaces(t *testing.T) {
 	f, kit := built(t, "")

@@ -373,7 +373,7 @@ func addReport(ctx context.Context, dir string, m *Manifest, env Env) error {
 		return err
 	}
 	for _, o := range again.outputs {
-		if err := disk.Create(filepath.Join(dir, reportDir, o.Name), o.Write); err != nil {
+		if err := (disk.File{Path: filepath.Join(dir, reportDir, o.Name), New: true}).Write(o.Write); err != nil {
 			return err
 		}
 	}
@@ -416,7 +416,7 @@ func list(dir string) (files []File, err error) {
 // for what was written, which is in the folder first.
 func writeBundle(file, dir string, m *Manifest, check func(written string) error) error {
 	packed := filepath.Join(dir, ".bundle.zip")
-	err := disk.Create(packed, func(w io.Writer) error { return writeArchive(w, dir, m) })
+	err := disk.File{Path: packed, New: true}.Write(func(w io.Writer) error { return writeArchive(w, dir, m) })
 	if err == nil {
 		err = check(packed)
 	}

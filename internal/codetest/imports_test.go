@@ -77,7 +77,7 @@ var rules = []struct {
 		"suites know only their task: no store, network, clock or statistics"},
 	{"internal/effort", []string{"internal/eval"}, []string{"net", "database", "os", "time"},
 		"what an answer takes is arithmetic on the calls of the journal"},
-	{"internal/evalout", []string{"internal/eval", "internal/disk"}, []string{"net", "database"},
+	{"internal/evalout", []string{"internal/effort", "internal/eval", "internal/disk"}, []string{"net", "database"},
 		"a run is written for other tools from its trials: no store, no suite, and the sender is an argument"},
 	{"internal/columnar", nil, []string{"net", "database", "os", "time"},
 		"a table is written without knowing what its columns mean"},

@@ -145,14 +145,19 @@ func (s *Subject) resumeTest(ctx context.Context, db *store.DB, desk *Desk, now 
 	if err != nil {
 		return false, false, err
 	}
+	analysed, err := analysed(ctx, db, last)
+	if err != nil {
+		return false, false, err
+	}
 	// Without an entry, a crash came between the run and its entry, before its first call,
-	// or the ledger was removed.
-	if !known || entry.Data.Digest != now.Digest {
+	// or the ledger was removed. A run that was to be scored again with other inputs, for a reason
+	// that is recorded, is finished first.
+	if !known || entry.Data.Digest != now.Digest && (analysed || !last.Analysed || !desk.Book.Accepts(now)) {
 		return false, false, nil
 	}
-	if last.Analysed && !s.Pending(p) && !(a.Part.RetryFailed && p.Failed.Count()+p.Unjudged.Count() > 0) {
+	if analysed && !s.Pending(p) && !(a.Part.RetryFailed && p.Failed.Count()+p.Unjudged.Count() > 0) {
 		if strings.TrimSpace(a.Unblind) == "" && len(desk.Book.Start(now, nil)) > 0 {
-			return false, false, NotAllowed("TEST runs once, and %s is finished: `scruple report %[2]s --split test` and `scruple gate %[2]s --split test` have its results. "+
+			return false, false, NotAllowed("TEST runs once, and %s is finished: `scruple report %[2]s --split test` and `scruple gate %[2]s --split test` have its results, and `scruple score %[2]s --split test` writes its files. "+
 				"Another run needs a reason, --unblind \"…\", which is recorded for good", last.ID, s.File.Path)
 		}
 		return false, false, nil
@@ -274,8 +279,14 @@ func (s *Subject) CheckTest(ctx context.Context, db *store.DB, r *store.Run, a A
 	if SplitOf(r) != study.SplitTest {
 		return s.CheckRegistered(a)
 	}
-	if err := CheckShown(ctx, db, r); err != nil {
+	p, err := db.Progress(ctx, r)
+	if err != nil {
 		return err
+	}
+	if !r.Analysed || s.Pending(p) { // else results were shown, and the run may have been killed while it was scored again
+		if err := CheckShown(ctx, db, r); err != nil {
+			return err
+		}
 	}
 	now, changes, err := s.TestChanges(r)
 	if err != nil || len(changes) == 0 {
@@ -353,12 +364,23 @@ func CheckShown(ctx context.Context, db *store.DB, r *store.Run) error {
 	if SplitOf(r) != study.SplitTest {
 		return nil
 	}
-	if r.Analysed { // nothing is shown between two planned looks
-		if _, _, _, err := db.Analysis(ctx, r); !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
+	if analysed, err := analysed(ctx, db, r); analysed || err != nil {
+		return err
 	}
 	return NotAllowed("%s is a TEST run that is not finished, or of which too many trials failed, so its results are not shown: `scruple run %s --split test` resumes it or says why", r.ID, r.StudyPath)
+}
+
+// analysed reports whether an analysis of a run is stored. One whose results were shown has none
+// between two planned looks, and from when it follows a change or is asked again until it is scored.
+func analysed(ctx context.Context, db *store.DB, r *store.Run) (bool, error) {
+	if !r.Analysed {
+		return false, nil
+	}
+	_, _, _, err := db.Analysis(ctx, r)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // Blinded returns the number of pending trials of an unfinished TEST run, whose results

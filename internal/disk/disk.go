@@ -4,7 +4,7 @@
 // [File.Write] is the only way in which the program replaces a file: it follows links to
 // the file that they name, writes to devices, pipes and descriptors instead of replacing
 // them, keeps the mode of a file, and asks its caller whether this file may be written
-// over. [Create] writes a file that must not exist yet. [Sum] is the checksum of one.
+// over, or writes one that must not exist yet. [Sum] is the checksum of one.
 //
 // What a killed process leaves behind is locked by nobody: the next write of the same
 // file, and the next [Temp] of the same kind, remove it.
@@ -14,6 +14,7 @@ package disk
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -30,6 +31,7 @@ import (
 type File struct {
 	Path string
 	Mode fs.FileMode // of a new file; 0 is 0644. A file that exists keeps its own.
+	New  bool        // it must not exist yet, not even as a link that leads nowhere
 	// Allow returns an error if the target must not be written; nil allows all.
 	Allow func(Target) error
 }
@@ -110,10 +112,26 @@ func (f File) write(write func(io.Writer) error) error {
 		}
 	}
 	release(tmp.file)
-	if err := os.Rename(tmp.file.Name(), t.Path); err != nil {
+	place := os.Rename
+	if f.New {
+		place = link
+	}
+	if err := place(tmp.file.Name(), t.Path); err != nil {
 		return err
 	}
 	return SyncFolder(filepath.Dir(t.Path))
+}
+
+// link gives a file another name, which nothing has.
+func link(from, to string) error {
+	err := os.Link(from, to)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return errors.Join(err, os.Remove(from))
+	}
+	if _, err := os.Lstat(to); !missing(err) { // a file system without such links
+		return cmp.Or(err, fs.ErrExist)
+	}
+	return os.Rename(from, to)
 }
 
 // Check returns the error that [File.Write] would return for this path, as far as it can
@@ -153,6 +171,9 @@ func (f File) check() error {
 
 // target finds what the path leads to and whether it may be written.
 func (f File) target() (t Target, err error) {
+	if _, err := os.Lstat(f.Path); f.New && !missing(err) {
+		return t, cmp.Or(err, fs.ErrExist)
+	}
 	if t.Path, err = Follow(f.Path); err != nil {
 		return t, err
 	}
@@ -249,17 +270,4 @@ func Sum(path string) (sum string, size int64, err error) {
 	h := sha256.New()
 	size, err = io.Copy(h, f)
 	return hex.EncodeToString(h.Sum(nil)), size, err
-}
-
-// Create writes a file that must not exist. An error leaves none.
-func Create(path string, write func(io.Writer) error) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	b := bufio.NewWriter(f)
-	if err := errors.Join(write(b), b.Flush(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(path))
-	}
-	return nil
 }

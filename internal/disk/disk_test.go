@@ -180,14 +180,41 @@ func TestWriteRefuses(t *testing.T) {
 	if err != failed {
 		t.Errorf("got %v", err)
 	}
-	if err := Create(path, Bytes(nil)); !errors.Is(err, fs.ErrExist) || content(t, path) != "gold" {
-		t.Errorf("Create: %v", err)
+	if err := (File{Path: path, New: true}).Write(Bytes(nil)); !errors.Is(err, fs.ErrExist) || content(t, path) != "gold" {
+		t.Errorf("a file that exists: %v", err)
 	}
-	if err := Create(filepath.Join(dir, "c"), func(io.Writer) error { return failed }); !errors.Is(err, failed) {
-		t.Errorf("Create: %v", err)
+	if err := (File{Path: filepath.Join(dir, "c"), New: true}).Write(func(io.Writer) error { return failed }); !errors.Is(err, failed) {
+		t.Errorf("a new file: %v", err)
 	}
 	if got := names(t, dir); got != "a" {
 		t.Errorf("left: %s", got)
+	}
+}
+
+// A new file has its name when it is whole, and takes that of no other.
+func TestWriteMakesANewFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a")
+	if err := (File{Path: path, New: true}).Write(func(w io.Writer) error {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("half a file: %v", err)
+		}
+		return Bytes([]byte("whole"))(w)
+	}); err != nil || content(t, path) != "whole" || names(t, dir) != "a" {
+		t.Errorf("%v: there is %s", err, names(t, dir))
+	}
+	if err := errors.Join(os.Remove(path), os.Symlink("nowhere", path)); err != nil {
+		t.Fatal(err)
+	}
+	if err := (File{Path: path, New: true}).Write(Bytes(nil)); !errors.Is(err, fs.ErrExist) || names(t, dir) != "a" {
+		t.Errorf("through a link: %v", err)
+	}
+	err := os.Remove(path)
+	if err == nil {
+		err = File{Path: path, New: true}.Write(func(io.Writer) error { put(t, path, "of another", 0o600); return nil })
+	}
+	if !errors.Is(err, fs.ErrExist) || content(t, path) != "of another" || names(t, dir) != "a" {
+		t.Errorf("another process wrote it meanwhile: %v, %s", err, names(t, dir))
 	}
 }
 

@@ -244,6 +244,25 @@ func of(t eval.Taken, name string) (float64, string) {
 	return float64(t.TokensOut), ""
 }
 
+// Known is what a trial took by column, as far as it is known: the scores of a suite whose data say
+// it, else its calls. Of an answer without a call nothing is known: it was made elsewhere, or not
+// measured.
+func Known(t eval.ScoredTrial) map[string]float64 {
+	known := map[string]float64{}
+	for _, name := range columns {
+		x, why := of(t.Taken, name)
+		if i := slices.IndexFunc(t.Scores, func(s eval.Score) bool { return s.Metric == name }); i >= 0 {
+			x, why = t.Scores[i].Num, t.Scores[i].Unscored
+		} else if t.Taken.Calls == 0 {
+			continue
+		}
+		if why == "" {
+			known[name] = x
+		}
+	}
+	return known
+}
+
 // replicates adds what n replicates say of each other, c of which pass. Those that are not
 // known, and those that failed, leave the case unscored.
 func (a *Adder) replicates(n, c, unknown, failed int) {

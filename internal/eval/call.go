@@ -467,6 +467,11 @@ const (
 // name without it could not be read.
 const AskedAgain = " again"
 
+// FromFile reports whether the answer is from a file, which does not say what it took.
+func (c *Call) FromFile() bool {
+	return c.Provider == strings.TrimSpace(OfOutputs) || strings.HasSuffix(c.Provider, OfOutputs)
+}
+
 // KnownCost returns the cost of the call and whether it is known.
 func (c *Call) KnownCost() (float64, bool) { return c.CostUSD, !math.IsNaN(c.CostUSD) }
 

@@ -98,6 +98,7 @@ type Metric struct {
 	Judge          JudgeUse
 	Binary         bool   // every fraction counts yes-or-no outcomes, k of n: intervals are those of proportions
 	Unit           string // what the units of its scores are, such as "edge", if they are the same for many items and are added up
+	Emits          bool   // the denominator counts what an answer says: it may have some where others have none
 	Counts         bool   // every score is a number of events without a bound: upper limits allow for several in a case
 	// Estimate computes the metric from rows (kappa, AUROC, calibration error);
 	// nil for fractions. It is pure, must not keep or change the rows, and
@@ -107,12 +108,16 @@ type Metric struct {
 	// Parts is the number of numbers in a part of a row, if the estimate depends only on how often
 	// parts occur, in whatever rows; 0: a row is one part.
 	Parts int
+	// Whole says that the estimate also depends on which parts all the data have: it is given those
+	// that a resample lacks, with an N of 0.
+	Whole bool
 }
 
-// A Counted is a row, or a part of one, with the number of times that it occurs.
+// A Counted is a row, or a part of one, with the number of times that it occurs in a resample, and
+// in all the data.
 type Counted struct {
 	Row
-	N float64
+	N, All float64
 }
 
 // Once lists the parts of rows, of so many numbers each or of all, each once.
@@ -123,7 +128,7 @@ func Once(rows []Row, parts int) (list []Counted) {
 			width = len(r)
 		}
 		for ; len(r) >= width && len(r) > 0; r = r[width:] {
-			list = append(list, Counted{r[:width], 1})
+			list = append(list, Counted{r[:width], 1, 1})
 		}
 	}
 	return list

@@ -14,6 +14,9 @@ type Suite struct {
 	Metrics []Metric
 	// Primary and Secondary are the default metrics of a study.
 	Primary, Secondary []string
+	// Reads is the version of the rules that read answers. Where it rises, those of earlier
+	// runs are read again.
+	Reads int
 }
 
 // Metric finds a metric by name.
@@ -182,6 +185,15 @@ type Pipeline struct {
 	Files   []string
 	Program string // the first file that the command names, "" if it names none
 	Current func() (string, error)
+}
+
+// Changed reports whether the program is no longer that of Version, or cannot be read.
+func (p Pipeline) Changed() bool {
+	if p.Current == nil {
+		return false
+	}
+	version, err := p.Current()
+	return err != nil || version != p.Version
 }
 
 // A Fact is a count of a study's data.

@@ -47,13 +47,7 @@ type eeeInstance struct {
 		Raw       string         `json:"raw"`
 		Reference jsontext.Value `json:"reference"`
 	} `json:"input"`
-	Output struct {
-		Raw jsontext.Value `json:"raw"`
-	} `json:"output"`
-	Attribution []struct {
-		Value    string `json:"extracted_value"`
-		Terminal bool   `json:"is_terminal"`
-	} `json:"answer_attribution"`
+	eeeAnswer
 	Evaluation struct {
 		Score jsontext.Value `json:"score"`
 	} `json:"evaluation"`
@@ -68,13 +62,43 @@ type eeeInstance struct {
 	Metadata map[string]jsontext.Value `json:"metadata"`
 }
 
+type eeeAnswer struct {
+	Output struct {
+		Raw jsontext.Value `json:"raw"`
+	} `json:"output"`
+	Attribution []struct {
+		Value    string `json:"extracted_value"`
+		Terminal bool   `json:"is_terminal"`
+	} `json:"answer_attribution"`
+	Messages []struct {
+		Role    string         `json:"role"`
+		Content jsontext.Value `json:"content"`
+	} `json:"messages"` // of several turns
+}
+
+// text is what was taken as the answer, or the output, or the last message of the model.
+func (a *eeeAnswer) text() string {
+	answer := contentText(a.Output.Raw, asIs)
+	for _, from := range a.Attribution {
+		if from.Terminal {
+			answer = from.Value
+		}
+	}
+	for _, m := range slices.Backward(a.Messages) {
+		if m.Role == "assistant" {
+			answer = cmp.Or(answer, contentText(m.Content, asIs))
+		}
+	}
+	return answer
+}
+
 // known reports whether a version of the schema can be read.
 func eeeKnown(version string) bool {
 	return slices.ContainsFunc([]string{"0.2", "0.3"}, func(v string) bool { return version == v || strings.HasPrefix(version, v+".") })
 }
 
 func readEEE(files []string, to *Import) error {
-	r := eeeReader{to: to, metrics: map[string]string{}, all: map[string][]string{}, names: map[string]bool{}, results: map[[2]string][]string{}, scores: map[eeeKey][]Score{}, seen: map[eeeKey]int{}, done: map[eeeKey]int{}}
+	r := eeeReader{to: to, metrics: map[string]string{}, all: map[string][]string{}, names: map[string]bool{}, results: map[[2]string][]string{}, ids: map[[4]string]string{}, shared: map[string]bool{}, scores: map[eeeKey][]Score{}, seen: map[eeeKey]int{}, done: map[eeeKey]int{}}
 	var instances []string
 	for _, file := range files {
 		if !strings.HasSuffix(file, ".json") {
@@ -113,6 +137,8 @@ type eeeReader struct {
 	all     map[string][]string    // the metrics by evaluation
 	names   map[string]bool        // evaluations with instances
 	results map[[2]string][]string // the ids of results by file and evaluation
+	ids     map[[4]string]string   // the sample of a hash, by file, model and evaluation
+	shared  map[string]bool        // hashes of several samples, such as that of no input
 	scores  map[eeeKey][]Score     // one for each replicate
 	seen    map[eeeKey]int         // records that were added
 	done    map[eeeKey]int         // replicates that were added of a sample, without a result
@@ -121,7 +147,7 @@ type eeeReader struct {
 type eeeKey struct{ file, name, sample, result string }
 
 func (r *eeeReader) key(file string, i *eeeInstance) eeeKey {
-	return eeeKey{file, i.Name, cmp.Or(i.Hash, i.ID), i.Result}
+	return eeeKey{file, i.Name, i.Hash + "\x00" + i.ID, i.Result}
 }
 
 func (r *eeeReader) collect(file string, i *eeeInstance) error {
@@ -133,6 +159,13 @@ func (r *eeeReader) collect(file string, i *eeeInstance) error {
 		}
 	}
 	r.names[i.Name] = true
+	hash := [4]string{file, i.Model, i.Name, i.Hash}
+	if id, ok := r.ids[hash]; !ok {
+		r.ids[hash] = i.ID
+	} else if id != i.ID && i.Hash != "" {
+		r.shared[i.Hash] = true
+		r.to.Note("%s: some sample_hash belongs to several sample_ids: their items are told by the sample_id", file)
+	}
 	r.scores[key] = append(r.scores[key], scoreOf("", i.Evaluation.Score))
 	return nil
 }
@@ -156,19 +189,16 @@ func (r *eeeReader) add(file string, i *eeeInstance) error {
 		return nil
 	}
 	r.done[sample]++
-	s := Sample{Item: i.ID, Arm: r.to.arm(i.Model, i.Name, file), Input: i.Input.Raw, Expected: contentText(i.Input.Reference, asIs), Answer: contentText(i.Output.Raw, asIs),
+	s := Sample{Item: i.ID, Arm: r.to.arm(i.Model, i.Name, file), Input: i.Input.Raw, Expected: contentText(i.Input.Reference, asIs), Answer: i.text(),
 		Facts: r.to.scalars(i.Metadata), Used: map[string]float64{}, Error: firstLine(i.Error)}
 	if i.Hash != "" {
-		s.Item = "s-" + kit.Hash(i.Hash).String()
+		if !r.shared[i.Hash] {
+			s.Item = "s-" + kit.Hash(i.Hash).String()
+		}
 		s.Facts = append(s.Facts, eval.Level{Name: "sample_id", Value: i.ID})
 	}
 	if len(r.names) > 1 {
 		s.Item, s.Strata = i.Name+"/"+s.Item, []eval.Level{{Name: "evaluation", Value: i.Name}}
-	}
-	for _, a := range i.Attribution {
-		if a.Terminal {
-			s.Answer = a.Value
-		}
 	}
 	for _, key.result = range r.results[[2]string{file, i.Name}] {
 		if scores := r.scores[key]; n < len(scores) {

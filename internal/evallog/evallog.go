@@ -78,14 +78,27 @@ type Import struct {
 	Report
 	format string
 	lines  *json.Encoder
-	items  map[string]bool   // whether its prompt is written
+	items  map[string]*item
 	taken  map[[2]string]int // samples by item and arm
+	placed map[place]bool    // of samples with a number of their replicate
+	other  int               // samples with another expected answer than their item
 	most   int               // the highest replicate
 	strata []string
 	lowers []string                // metrics that are better if they are lower
 	owners map[[2]string][2]string // the name and the source of an arm in a task, by arm and task
 	// dropped are the names of metadata that have no column.
 	dropped map[string]bool
+}
+
+// An item is what its first samples say of it.
+type item struct {
+	asked    bool      // its prompt is written
+	expected eval.Hash // 0 if none is written
+}
+
+type place struct {
+	item, arm string
+	replicate int
 }
 
 // A Report says what an import kept.
@@ -156,16 +169,31 @@ func (to *Import) Add(s Sample) error {
 	if !slices.Contains(to.Arms, s.Arm) {
 		to.Arms = append(to.Arms, s.Arm)
 	}
+	if at := (place{s.Item, s.Arm, s.Replicate}); to.placed[at] {
+		return fmt.Errorf("item %s has two samples of arm %s and replicate %d: an id is of one item, and an epoch of one sample", s.Item, s.Arm, s.Replicate)
+	} else if s.Replicate > 0 {
+		to.placed[at] = true
+	}
 	key := [2]string{s.Item, s.Arm}
 	to.taken[key]++
 	s.Replicate = cmp.Or(s.Replicate, to.taken[key])
 	to.most = max(to.most, s.Replicate)
 	to.Samples++
-	if s.Prompt != "" && !to.items[s.Item] {
-		s.Input = s.Prompt
+	it := to.items[s.Item]
+	if it == nil {
+		it = new(item)
+		to.items[s.Item] = it
 	}
-	to.items[s.Item] = to.items[s.Item] || s.Prompt != ""
+	if s.Prompt != "" && !it.asked {
+		s.Input, it.asked = s.Prompt, true
+	}
 	row := map[string]any{"item": s.Item, "arm": s.Arm, "replicate": s.Replicate}
+	if expected := kit.Hash(s.Expected); s.Expected != "" && cmp.Or(it.expected, expected) != expected { // an item is the same for all arms
+		to.other++
+		row[metaPrefix+"expected"], s.Expected = strings.ToValidUTF8(s.Expected, "\ufffd"), ""
+	} else if s.Expected != "" {
+		it.expected = expected
+	}
 	for column, value := range map[string]string{"cluster": s.Cluster, "input": s.Input, "expected": s.Expected, "answer": s.Answer, "error": s.Error} {
 		if value != "" {
 			row[column] = strings.ToValidUTF8(value, "\ufffd")
@@ -202,7 +230,7 @@ func (to *Import) Add(s Sample) error {
 		m := to.metric(name)
 		m.used = true
 		if score.Unscored == "" && (math.IsNaN(score.Value) || math.IsInf(score.Value, 0)) {
-			score.Unscored = "the score is not a number"
+			score.Unscored = noNumber
 		}
 		if score.Unscored != "" {
 			to.Unscored[score.Unscored]++
@@ -277,7 +305,7 @@ func Imports() (list []kit.Import) {
 }
 
 func newImport(format string) *Import {
-	return &Import{format: format, Report: Report{Unscored: map[string]int{}}, items: map[string]bool{}, taken: map[[2]string]int{}, owners: map[[2]string][2]string{}, dropped: map[string]bool{}}
+	return &Import{format: format, Report: Report{Unscored: map[string]int{}}, items: map[string]*item{}, taken: map[[2]string]int{}, placed: map[place]bool{}, owners: map[[2]string][2]string{}, dropped: map[string]bool{}}
 }
 
 // into reads files and writes the study into a folder.
@@ -288,12 +316,13 @@ func (f Format) into(files []string, dir string) (fmt.Stringer, error) {
 		}
 	}
 	to := newImport(f.Name)
+	var reading error // is not of the file that is written
 	written, err := kit.WriteFiles(dir, []kit.File{
 		{Path: "scores.jsonl", Write: func(w io.Writer) error {
 			to.lines = json.NewEncoder(w)
 			to.lines.SetEscapeHTML(false)
-			if err := f.Read(files, to); err != nil {
-				return err
+			if reading = f.Read(files, to); reading != nil {
+				return reading
 			}
 			to.Metrics = slices.DeleteFunc(to.Metrics, func(m *found) bool {
 				if !m.used {
@@ -311,6 +340,9 @@ func (f Format) into(files []string, dir string) (fmt.Stringer, error) {
 			if len(to.Metrics) == 0 {
 				return fmt.Errorf("%s: none of %s has a score", strings.Join(files, ", "), text.Plural(to.Samples, "sample", "samples"))
 			}
+			if to.other > 0 {
+				to.Note("%s another expected answer than the first of its item: it is in meta_expected", text.Plural(to.other, "sample has", "samples have"))
+			}
 			if all := len(to.items) * len(to.Arms); all > len(to.taken) {
 				apart := ""
 				if slices.Contains(to.strata, "task") {
@@ -326,7 +358,7 @@ func (f Format) into(files []string, dir string) (fmt.Stringer, error) {
 		}},
 	})
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(reading, err)
 	}
 	to.Files, to.Items = written, len(to.items)
 	return to.Report, nil

@@ -551,6 +551,90 @@ func TestItemsAndReplicatesOfArms(t *testing.T) {
 	}
 }
 
+// TestNotes: what an import had to decide, or had not got, is said, and what cannot be decided is
+// refused; err and note are what is wanted of each.
+func TestNotes(t *testing.T) {
+	eee := func(model, id string) string {
+		return fmt.Sprintf(`{"schema_version": "0.3.0", "model_id": %q, "evaluation_name": "e", "sample_id": %q, "sample_hash": "h", "evaluation": {"score": 1}}`+"\n", model, id)
+	}
+	bias := func(scores ...string) string {
+		var cases []string
+		for i, s := range scores {
+			cases = append(cases, fmt.Sprintf(`{"name": "c", "input": "%d", "inputTokenCount": 7, "outputTokenCount": null, "metricsData": [{"name": "Bias", "threshold": 0.5, %s}]}`, i, s))
+		}
+		return fmt.Sprintf(`{"testRunData": {"testCases": [%s]}}`, strings.Join(cases, ","))
+	}
+	log := func(model, samples string) string {
+		return fmt.Sprintf(`{"version": 2, "status": "success", "eval": {"task": "t", "model": %q}, "samples": [%s]}`, model, samples)
+	}
+	const trial = `{"task_name": "t", "agent_info": {"name": "a"}, "verifier_result": {"rewards": {"reward": 1}}}`
+	const low, high, at, other = `"score": 0.2, "success": true`, `"score": 0.9, "success": true`, `"score": 0.5, "success": true`, `"score": 0.9, "success": false`
+	for _, c := range []struct {
+		name, format string
+		files        []string          // or folders
+		contents     map[string]string // of files
+		note, err    string
+		has, lacks   string // the study and its scores
+	}{
+		{name: "a hash of several samples", format: "eee", files: []string{"a.jsonl", "b.jsonl"}, contents: map[string]string{"a.jsonl": eee("m", "1") + eee("m", "2"), "b.jsonl": eee("n", "2")},
+			note: "a.jsonl: some sample_hash belongs to several sample_ids: their items are told by the sample_id", has: `"arm":"n","e":1,"item":"2","meta_sample_id":"2","replicate":1`},
+		{name: "lower is better", format: "deepeval", files: []string{"old.json", "new.json"}, contents: map[string]string{"old.json": bias(at, at), "new.json": bias(low, other)},
+			note: `note: metric "Bias": lower is better, by its threshold`, has: `{name: "Bias", lower_is_better: true}`},
+		{name: "higher is better", format: "deepeval", files: []string{"a.json"}, contents: map[string]string{"a.json": bias(high, `"score": 0.1, "success": false`, at)}, has: `"tokens_in":7}`, lacks: "lower_is_better"},
+		{name: "neither is better", format: "deepeval", files: []string{"a.json"}, contents: map[string]string{"a.json": bias(high, other)},
+			note: `a.json: success by metric "Bias" does not follow its threshold: higher is taken to be better`, lacks: "lower_is_better"},
+		{name: "versions with other directions", format: "deepeval", files: []string{"a.json", "b.json"}, contents: map[string]string{"a.json": bias(low), "b.json": bias(high)}, err: `higher is better by metric "Bias" in one of `},
+		{name: "targets that differ", format: "inspect", files: []string{"a.json", "b.json"}, contents: map[string]string{"a.json": log("m", `{"id": 1, "epoch": 1, "target": "A", "scores": {"s": {"value": 1}}}`), "b.json": log("n", `{"id": 1, "epoch": 1, "target": "B", "scores": {"s": {"value": 1}}}`)},
+			note: "note: 1 sample has another expected answer than the first of its item: it is in meta_expected", has: `"arm":"n","item":"1","meta_expected":"B","replicate":1`, lacks: `"expected":"B"`},
+		{name: "an id as text and as number", format: "inspect", files: []string{"a.json"}, contents: map[string]string{"a.json": log("m", `{"id": 7, "epoch": 1, "scores": {"s": {"value": 1}}}, {"id": "7", "epoch": 1, "scores": {"s": {"value": 1}}}`)},
+			err: `a.json: element 2: item 7 has two samples of arm m and replicate 1`},
+		{name: "samples that are invalid", format: "inspect", files: []string{"a.json"}, contents: map[string]string{"a.json": log("m", `{"id": 7, "epoch": 1, "scores": {"s": {"value": 1}}, "invalidation": {"reason": "x"}}, {"id": 8, "epoch": 1, "scores": {"s": {"value": 1}}, "invalidation": null}`)},
+			note: "note: a.json: 1 sample is marked as invalid, and counts as the others"},
+		{name: "why there is no score", format: "inspect", files: []string{"a.json"}, contents: map[string]string{"a.json": log("m", `{"id": 1, "epoch": 1, "scores": {"s": {"value": 1}, "t": {"value": NaN, "reason": "grader_failed"}, "u": {"value": {"x": NaN, "y": 1}, "metadata": {"unscored_reason": "no_response"}}, "v": {"value": NaN, "explanation": "unscored: no score in the data"}, "w": {"value": "x", "reason": "refusal", "explanation": "a long one"}, "z": {"value": NaN, "reason": null, "explanation": "a long one"}}}`)},
+			note: "1 score unscored: grader_failed\n1 score unscored: no score in the data\n1 score unscored: no_response\n1 score unscored: the score is no number: x\n1 score unscored: the score is not a number\n"},
+		{name: "a version behind the results", format: "promptfoo", files: []string{"a.json"}, contents: map[string]string{"a.json": `{"results": {"results": [{"prompt": {"raw": "p"}, "provider": {"id": "x"}, "vars": {}, "success": true, "score": 1}], "version": 3}}`}, has: `"score":1`},
+		{name: "an unknown version behind the results", format: "promptfoo", files: []string{"a.json"}, contents: map[string]string{"a.json": `{"results": {"results": [], "version": 9}}`}, err: "a.json: version 9 of the results: want version 3"},
+		{name: "two repeats", format: "lm-eval", files: []string{"samples_t_1.jsonl"}, contents: map[string]string{"samples_t_1.jsonl": `{"doc_id": 1, "doc_hash": "h", "filtered_resps": [["1", "b"]], "filter": "none", "metrics": ["acc"], "acc": 1}`}, note: "note: samples_t_1.jsonl: no results_1.json", has: `"answer":"1\n\nb"`},
+		{name: "an answer in messages", format: "eee", files: []string{"a.jsonl"}, contents: map[string]string{"a.jsonl": strings.Replace(eee("m", "1"), `"evaluation":`, `"messages": [{"role": "user", "content": "do"}, {"role": "assistant", "content": "done"}, {"role": "tool", "content": "x"}], "output": null, "evaluation":`, 1)}, has: `"answer":"done"`},
+		{name: "conversations alone", format: "deepeval", files: []string{"a.json"}, contents: map[string]string{"a.json": `{"testRunData": {"testCases": [], "conversationalTestCases": [{}]}}`}, err: "a.json: has conversational test cases alone, which are not read"},
+		{name: "trials without a result", format: "harbor", files: []string{"job", "part"}, contents: map[string]string{"job/a/result.json": trial, "job/b/config.json": "{}", "job/notes/x.txt": "", "part/a/result.json": strings.Replace(trial, `"a"`, `"b"`, 1), "part/result.json": `{"n_total_trials": 3}`},
+			note: "note: job: 1 trial without a result.json left out: killed, or still running\nnote: part: 2 trials without a result.json left out"},
+		{name: "all trials with a result", format: "harbor", files: []string{"job"}, contents: map[string]string{"job/a/result.json": trial, "job/a/config.json": "{}", "job/result.json": `{"n_total_trials": 1}`}},
+		{name: "a hash of samples in several files", format: "eee", files: []string{"a.jsonl", "b.jsonl"}, contents: map[string]string{"a.jsonl": eee("m", "1"), "b.jsonl": eee("n", "2")}, lacks: `"item":"2"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for name, content := range c.contents {
+				path := filepath.Join(dir, filepath.FromSlash(name))
+				if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var files []string
+			for _, f := range c.files {
+				files = append(files, filepath.Join(dir, f))
+			}
+			report, err := format(t, c.format).into(files, filepath.Join(dir, "study"))
+			if c.err != "" {
+				if err == nil || !strings.Contains(err.Error(), c.err) || strings.Contains(err.Error(), "scores.jsonl") {
+					t.Errorf("%v\nwant %s", err, c.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if said := strings.ReplaceAll(fmt.Sprint(report), dir+string(filepath.Separator), ""); !strings.Contains(said, c.note) || c.note == "" && strings.Contains(said, "note: ") {
+				t.Errorf("%s\nwant %s", said, c.note)
+			}
+			got := read(t, filepath.Join(dir, "study"), "study.yaml") + read(t, filepath.Join(dir, "study"), "scores.jsonl")
+			if !strings.Contains(got, c.has) || c.lacks != "" && strings.Contains(got, c.lacks) {
+				t.Errorf("%s\nwant %s, and no %s", got, c.has, c.lacks)
+			}
+		})
+	}
+}
+
 // TestLimit: what is too large says so, up to the last byte that is read.
 func TestLimit(t *testing.T) {
 	var s string

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/effort"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // harbor reads job folders of Harbor, with a folder and its result.json for each trial, by the
@@ -59,11 +60,14 @@ type harborTrajectory struct {
 func readHarbor(folders []string, to *Import) error {
 	for _, folder := range folders {
 		entries, err := os.ReadDir(folder)
-		trials := 0
+		trials, missing := 0, 0
 		for _, e := range entries {
 			var t harborTrial
 			file := filepath.Join(folder, e.Name(), "result.json")
 			if _, err := os.Stat(file); err != nil {
+				if _, err := os.Stat(filepath.Join(folder, e.Name(), "config.json")); err == nil {
+					missing++
+				}
 				continue
 			}
 			trials++
@@ -87,6 +91,15 @@ func readHarbor(folders []string, to *Import) error {
 		}
 		if trials == 0 {
 			return errors.Join(fmt.Errorf("%s: no trials of Harbor: want a job folder with TRIAL/result.json in it", folder), err)
+		}
+		var job struct {
+			Trials int `json:"n_total_trials"`
+		}
+		if err := decodeFile(filepath.Join(folder, "result.json"), mostSample, &job); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if missing = max(missing, job.Trials-trials); missing > 0 {
+			to.Note("%s: %s without a result.json left out: killed, or still running", folder, text.Plural(missing, "trial", "trials"))
 		}
 	}
 	return nil

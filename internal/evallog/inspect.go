@@ -21,6 +21,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/effort"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // inspect reads logs of Inspect (UK AISI), version 2 of their format: .eval, a zip with a
@@ -57,8 +58,14 @@ type inspectSample struct {
 		Completion string `json:"completion"`
 	} `json:"output"`
 	Scores map[string]struct {
-		Value jsontext.Value `json:"value"`
+		Value    jsontext.Value `json:"value"`
+		Reason   jsontext.Value `json:"reason"` // why it is abnormal
+		Why      string         `json:"explanation"`
+		Metadata struct {
+			Reason jsontext.Value `json:"unscored_reason"` // of older logs
+		} `json:"metadata"`
 	} `json:"scores"`
+	Invalid jsontext.Value          `json:"invalidation"`
 	Usage   map[string]inspectUsage `json:"model_usage"`
 	ByRole  map[string]inspectUsage `json:"role_usage"` // part of Usage; nil of old logs
 	Working *float64                `json:"working_time"`
@@ -117,8 +124,18 @@ func readInspect(files []string, to *Import) error {
 	}
 	for _, l := range logs {
 		l.manyTasks = len(tasks) > 1
-		if err := l.each(func(s *inspectSample) error { return to.Add(l.sample(s, to)) }); err != nil {
+		invalid := 0
+		err := l.each(func(s *inspectSample) error {
+			if s.Invalid.Kind() == '{' {
+				invalid++
+			}
+			return to.Add(l.sample(s, to))
+		})
+		if err != nil {
 			return fmt.Errorf("%s: %w", l.file, err)
+		}
+		if invalid > 0 {
+			to.Note("%s: %s as invalid, and %s as the others", l.file, text.Plural(invalid, "sample is marked", "samples are marked"), map[bool]string{true: "counts", false: "count"}[invalid == 1])
 		}
 	}
 	return nil
@@ -273,7 +290,18 @@ func (l *log) sample(s *inspectSample, to *Import) Sample {
 		}
 	}
 	for _, name := range names {
-		out.Scores = append(out.Scores, inspectScores(name, s.Scores[name].Value)...)
+		score := s.Scores[name]
+		own, ok := strings.CutPrefix(score.Why, "unscored: ") // as Scruple exports it
+		if !ok {
+			own = ""
+		}
+		why := cmp.Or(contentText(score.Reason, asIs), contentText(score.Metadata.Reason, asIs), own)
+		for _, part := range inspectScores(name, score.Value) {
+			if part.Unscored == noNumber {
+				part.Unscored = cmp.Or(firstLine(why), noNumber)
+			}
+			out.Scores = append(out.Scores, part)
+		}
 	}
 	l.took(s, out.Used, to)
 	out.use(effort.Latency, s.Working)
@@ -358,6 +386,9 @@ func inspectScores(name string, value jsontext.Value) []Score {
 	return []Score{scoreOf(name, value)}
 }
 
+// noNumber is the reason for no score where the file has none.
+const noNumber = "the score is not a number"
+
 // scoreOf reads a score that is a number, a boolean, or a text of one.
 func scoreOf(name string, value jsontext.Value) Score {
 	s := strings.Trim(strings.TrimSpace(string(value)), `"`)
@@ -367,7 +398,7 @@ func scoreOf(name string, value jsontext.Value) Score {
 	case "false":
 		return Score{Metric: name}
 	case "", "null", "nan":
-		return Score{Metric: name, Value: math.NaN(), Unscored: "the score is not a number"}
+		return Score{Metric: name, Value: math.NaN(), Unscored: noNumber}
 	}
 	x, err := strconv.ParseFloat(s, 64)
 	if err != nil || math.IsInf(x, 0) {

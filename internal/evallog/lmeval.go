@@ -110,7 +110,7 @@ func (s *lmSample) answer(out *Sample) {
 	best, most := -1, math.Inf(-1)
 	for i, response := range s.Filtered {
 		var pair []any // a likelihood, and whether the choice is the greedy one
-		if jsonv2.Unmarshal(response, &pair, lenient) != nil || len(pair) != 2 {
+		if jsonv2.Unmarshal(response, &pair, lenient) != nil || len(pair) != 2 || !strings.Contains(" true false ", " "+strings.ToLower(fmt.Sprint(pair[1]))+" ") {
 			out.Answer = contentText(s.Filtered[0], asIs)
 			return
 		}

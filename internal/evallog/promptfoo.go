@@ -57,7 +57,7 @@ func readPromptfoo(files []string, to *Import) error {
 		if strings.HasSuffix(file, ".jsonl") {
 			err = records(file, add)
 		} else {
-			err = promptfooJSON(file, add)
+			err = promptfooJSON(file, 0, add)
 		}
 		if err != nil {
 			return err
@@ -66,8 +66,8 @@ func readPromptfoo(files []string, to *Import) error {
 	return nil
 }
 
-// promptfooJSON visits the results of a file, whose version comes before them.
-func promptfooJSON(file string, visit func(*promptfooResult) error) error {
+// promptfooJSON visits the results of a file. If their version is behind them, it reads the file again.
+func promptfooJSON(file string, version int, visit func(*promptfooResult) error) error {
 	f, err := os.Open(file)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func promptfooJSON(file string, visit func(*promptfooResult) error) error {
 	defer f.Close()
 	content := finite(f)
 	d := jsontext.NewDecoder(content, lenient)
-	version, found := 0, false
+	found, again := false, false
 	err = members(d, func(key string) error {
 		if key != "results" || d.PeekKind() != '{' {
 			return d.SkipValue()
@@ -85,7 +85,10 @@ func promptfooJSON(file string, visit func(*promptfooResult) error) error {
 			case key == "version":
 				return jsonv2.UnmarshalDecode(d, &version, lenient)
 			case key == "results" && d.PeekKind() == '[':
-				if found = true; version != 3 {
+				if found, again = true, version == 0; again {
+					return d.SkipValue()
+				}
+				if version != 3 {
 					return fmt.Errorf("version %d of the results: want version 3", version)
 				}
 				return elements(d, content, visit)
@@ -93,7 +96,10 @@ func promptfooJSON(file string, visit func(*promptfooResult) error) error {
 			return d.SkipValue()
 		})
 	})
-	if err == nil && !found {
+	if err == nil && again && version != 0 {
+		return promptfooJSON(file, version, visit)
+	}
+	if err == nil && (!found || again) {
 		err = errors.New("unknown version of the results: want an object with results.version and results.results")
 	}
 	if err != nil {

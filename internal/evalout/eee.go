@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/effort"
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
@@ -117,14 +118,21 @@ func eeeInstances(w io.Writer, r Run, t eval.ScoredTrial, stamp string) (unscore
 		return 0, err
 	}
 	in, reference, answer := input(x), gold(x), string(t.Outcome.Data)
-	hash := sha256.Sum256([]byte(in + reference))
-	line := object{"schema_version": eeeVersion, "evaluation_id": r.evaluation(t.Trial.Arm, stamp), "model_id": t.Trial.Arm, "sample_id": t.Trial.Item, "sample_hash": hex.EncodeToString(hash[:]), "interaction_type": "single_turn",
+	var hash any // null without a content, which would be that of every item
+	if in+reference != "" {
+		sum := sha256.Sum256([]byte(in + reference))
+		hash = hex.EncodeToString(sum[:])
+	}
+	line := object{"schema_version": eeeVersion, "evaluation_id": r.evaluation(t.Trial.Arm, stamp), "model_id": t.Trial.Arm, "sample_id": t.Trial.Item, "sample_hash": hash, "interaction_type": "single_turn",
 		"input": object{"raw": in, "reference": []string{reference}}, "output": object{"raw": []string{answer}},
 		"answer_attribution": []object{{"turn_idx": 0, "source": "output.raw", "extracted_value": answer, "extraction_method": "custom", "is_terminal": true}},
 		"metadata":           object{"replicate": strconv.Itoa(t.Trial.Replicate), "outcome": string(t.Outcome.Kind)}}
-	if t.Taken.Calls > 0 {
-		line["token_usage"] = object{"input_tokens": t.Taken.TokensIn, "output_tokens": t.Taken.TokensOut, "total_tokens": t.Taken.TokensIn + t.Taken.TokensOut}
-		line["performance"] = object{"latency_ms": 1000 * t.Taken.Seconds}
+	known := effort.Known(t)
+	if u := usage(known); u != nil {
+		line["token_usage"] = u
+	}
+	if seconds, ok := known[effort.Latency]; ok {
+		line["performance"] = object{"latency_ms": 1000 * seconds}
 	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)

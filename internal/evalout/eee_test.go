@@ -145,6 +145,72 @@ func TestEEEOfAnyMetric(t *testing.T) {
 	}
 }
 
+// What a trial took is left out where it is not known: of an answer from a file, and without a call
+// unless its scores say it.
+func TestWhatIsNotKnownIsLeftOut(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		taken  eval.Taken
+		scores []eval.Score
+		known  bool
+	}{
+		{"an answer from a file", eval.Taken{Calls: 1, Given: true, CostUSD: math.NaN(), Seconds: 0.00005}, nil, false},
+		{"no call", eval.Taken{}, nil, false},
+		{"calls", eval.Taken{Calls: 2, CostUSD: 0.5, Seconds: 1.25, TokensIn: 10, TokensOut: 20}, nil, true},
+		{"scores", eval.Taken{}, []eval.Score{{Metric: "cost", Num: 0.5, Den: 1}, {Metric: "latency", Num: 1.25, Den: 1}, {Metric: "tokens_in", Num: 10, Den: 1}, {Metric: "tokens_out", Num: 20, Den: 1}}, true},
+		{"scores that are not known", eval.Taken{}, []eval.Score{{Metric: "latency", Den: 1, Unscored: "no score in the data"}, {Metric: "tokens_in", Den: 1, Unscored: "no score in the data"}}, false},
+	} {
+		dir, r := t.TempDir(), Run{ID: "r", Study: "s", Arms: []Arm{{ID: "a", Model: "p/m"}}, Place: func(eval.Trial) int { return 0 }}
+		one := func(yield func(eval.ScoredTrial, error) bool) {
+			var x eval.ScoredTrial
+			x.Trial, x.Outcome.Kind, x.Taken = eval.Trial{Item: "i", Arm: "a", Replicate: 1}, eval.OK, c.taken
+			x.Scores, x.Show = append([]eval.Score{{Metric: "right", Num: 1, Den: 1}}, c.scores...), func() (eval.Exhibit, error) { return eval.Exhibit{}, nil }
+			yield(x, nil)
+		}
+		if _, _, err := EEE(dir, r, one); err != nil {
+			t.Fatal(err)
+		}
+		lines, err := os.ReadFile(filepath.Join(dir, "s-a_samples.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		logs, err := Inspect(dir, r, one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		z, err := zip.OpenReader(logs[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer z.Close()
+		log := ""
+		for _, f := range z.File {
+			m, err := f.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := io.ReadAll(m)
+			if log += string(text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, x := range []struct{ text, want, never string }{
+			{string(lines), `"latency_ms":1250},`, "latency_ms"},
+			{string(lines), `"token_usage":{"input_tokens":10,"output_tokens":20,"total_tokens":30}`, "tokens"},
+			{log, `"model_usage":{"p/m":{"input_tokens":10,"output_tokens":20,"total_cost":0.5,"total_tokens":30}}`, "tokens\""},
+			{log, `"model_usage":{"p/m":{"input_tokens":10,"output_tokens":20,"total_tokens":30}}`, "model_usage\":{\"p"},
+			{log, `"working_time":1.25`, "_time\""},
+		} {
+			for _, name := range []string{"cost", "latency", "tokens_in", "tokens_out"} { // a score of the name is no usage
+				x.text = strings.ReplaceAll(x.text, `"`+name+`"`, "")
+			}
+			if c.known != strings.Contains(x.text, x.want) || !c.known && strings.Contains(x.text, x.never) {
+				t.Errorf("%s: known is %v of %s in %s", c.name, c.known, x.want, x.text)
+			}
+		}
+	}
+}
+
 // An arm without a result, all of whose trials failed or are not done, has empty lists: readers
 // take no null for them.
 func TestNoResults(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/disk"
+	"github.com/scruple-eval/scruple/internal/effort"
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
@@ -136,6 +137,16 @@ func gold(x eval.Exhibit) string {
 func id(n int, parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:n])
+}
+
+// usage is what is known of the tokens of a trial; nil is unknown, and no 0.
+func usage(known map[string]float64) object {
+	in, ok := known[effort.TokensIn]
+	out, both := known[effort.TokensOut]
+	if !ok || !both {
+		return nil
+	}
+	return object{"input_tokens": in, "output_tokens": out, "total_tokens": in + out}
 }
 
 // orNil is a number for JSON, which has no NaN.

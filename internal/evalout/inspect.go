@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/effort"
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
@@ -23,7 +24,7 @@ type inspectLog struct {
 	zip     *zip.Writer
 	ids     []string
 	summary []object
-	usage   eval.Taken
+	usage   map[string]float64 // of the samples of which it is known
 	done    int
 }
 
@@ -41,7 +42,7 @@ func Inspect(dir string, r Run, trials Trials) (files []string, err error) {
 	return files, whole(files, func(to []io.Writer) error {
 		logs := map[string]*inspectLog{}
 		for i, a := range r.Arms {
-			logs[a.ID] = &inspectLog{arm: a, zip: zip.NewWriter(to[i]), ids: []string{}, summary: []object{}}
+			logs[a.ID] = &inspectLog{arm: a, zip: zip.NewWriter(to[i]), usage: map[string]float64{}, ids: []string{}, summary: []object{}}
 		}
 		for t, err := range trials {
 			if err != nil {
@@ -95,10 +96,6 @@ func (l *inspectLog) add(r Run, t eval.ScoredTrial) error {
 		l.ids = append(l.ids, t.Trial.Item)
 	}
 	answer := string(o.Data)
-	usage := object{"input_tokens": t.Taken.TokensIn, "output_tokens": t.Taken.TokensOut, "total_tokens": t.Taken.TokensIn + t.Taken.TokensOut}
-	if c := orNil(t.Taken.CostUSD); c != nil && t.Taken.Calls > 0 {
-		usage["total_cost"] = c
-	}
 	scores := object{}
 	names, by := values(t.Scores)
 	for _, name := range names {
@@ -116,9 +113,9 @@ func (l *inspectLog) add(r Run, t eval.ScoredTrial) error {
 		metadata[f.Name] = f.Value
 	}
 	sample := object{"id": t.Trial.Item, "epoch": t.Trial.Replicate, "input": input(x), "target": gold(x), "metadata": metadata, "uuid": id(11, r.ID, t.Trial.Item, t.Trial.Arm, fmt.Sprint(t.Trial.Replicate)),
-		"messages": []object{{"role": "user", "content": input(x), "source": "input"}}, "scores": scores, "model_usage": object{modelOf(l.arm): usage}, "working_time": t.Taken.Seconds, "total_time": t.Taken.Seconds,
+		"messages": []object{{"role": "user", "content": input(x), "source": "input"}}, "scores": scores, "model_usage": object{},
 		"output": object{"model": modelOf(l.arm), "choices": []object{}, "completion": ""}, "store": object{}, "events": []object{}, "attachments": object{}}
-	summary := object{"id": t.Trial.Item, "epoch": t.Trial.Replicate, "input": input(x), "target": gold(x), "metadata": metadata, "scores": scores, "completed": true, "uuid": sample["uuid"], "working_time": t.Taken.Seconds}
+	summary := object{"id": t.Trial.Item, "epoch": t.Trial.Replicate, "input": input(x), "target": gold(x), "metadata": metadata, "scores": scores, "completed": true, "uuid": sample["uuid"]}
 	if o.Kind == eval.Failed {
 		message := strings.TrimSpace(o.Reason + ": " + o.Detail)
 		sample["error"] = object{"message": message, "traceback": "", "traceback_ansi": ""}
@@ -133,9 +130,24 @@ func (l *inspectLog) add(r Run, t eval.ScoredTrial) error {
 		}
 		reply := object{"role": "assistant", "content": answer, "source": "generate", "model": modelOf(l.arm)}
 		sample["messages"] = append(sample["messages"].([]object), reply)
-		sample["output"] = object{"model": modelOf(l.arm), "choices": []object{{"message": reply, "stop_reason": stop}}, "completion": answer, "usage": usage}
+		sample["output"] = object{"model": modelOf(l.arm), "choices": []object{{"message": reply, "stop_reason": stop}}, "completion": answer}
 	}
-	l.usage.TokensIn, l.usage.TokensOut = l.usage.TokensIn+t.Taken.TokensIn, l.usage.TokensOut+t.Taken.TokensOut
+	known := effort.Known(t)
+	if u := usage(known); u != nil {
+		for _, name := range []string{effort.TokensIn, effort.TokensOut} {
+			l.usage[name] += known[name]
+		}
+		if cost, ok := known[effort.Cost]; ok {
+			u["total_cost"] = cost
+		}
+		sample["model_usage"] = object{modelOf(l.arm): u}
+		if o.Kind != eval.Failed {
+			sample["output"].(object)["usage"] = u
+		}
+	}
+	if seconds, ok := known[effort.Latency]; ok {
+		sample["working_time"], sample["total_time"], summary["working_time"] = seconds, seconds, seconds
+	}
 	l.summary = append(l.summary, summary)
 	return l.put(fmt.Sprintf("samples/%s_epoch_%d.json", member, t.Trial.Replicate), sample)
 }
@@ -167,13 +179,17 @@ func (l *inspectLog) end(r Run) error {
 	if err := l.put("summaries.json", l.summary); err != nil {
 		return err
 	}
+	all := object{}
+	if u := usage(l.usage); u != nil {
+		all[modelOf(l.arm)] = u
+	}
 	err := l.put("header.json", object{"version": 2, "status": "success",
 		"eval": object{"eval_id": id(11, r.ID, l.arm.ID, "eval"), "run_id": id(11, r.ID), "created": created, "task": r.Study + "/" + l.arm.ID, "task_id": id(11, r.Study, l.arm.ID), "task_version": 0, "task_display_name": r.Study,
 			"task_args": object{"arm": l.arm.ID, "run": r.ID}, "dataset": object{"name": r.Study, "samples": r.Items, "sample_ids": l.ids, "shuffled": false}, "model": modelOf(l.arm), "model_args": object{},
 			"config": object{"epochs": r.Replicates}, "packages": object{"scruple": r.Version}, "scorers": scorers},
 		"plan":    object{"name": "plan", "steps": []object{}, "config": object{}},
 		"results": object{"total_samples": len(l.summary), "completed_samples": l.done, "scores": results},
-		"stats":   object{"started_at": created, "completed_at": created, "model_usage": object{modelOf(l.arm): object{"input_tokens": l.usage.TokensIn, "output_tokens": l.usage.TokensOut, "total_tokens": l.usage.TokensIn + l.usage.TokensOut}}}})
+		"stats":   object{"started_at": created, "completed_at": created, "model_usage": all}})
 	if err != nil {
 		return err
 	}

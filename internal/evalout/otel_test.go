@@ -22,7 +22,11 @@ func TestOTelSkipsCallsOfTrialsWithoutAnOutcome(t *testing.T) {
 	}
 	calls := func(yield func(eval.Call, error) bool) {
 		for _, item := range []string{"a", "b", "d"} {
-			if !yield(eval.Call{Trial: trial(item), Model: "m"}, nil) {
+			c := eval.Call{Trial: trial(item), Model: "m"}
+			if item == "b" { // whose line has been read in no time, and at no cost
+				c.Provider = "outputs"
+			}
+			if !yield(c, nil) {
 				return
 			}
 		}
@@ -31,6 +35,9 @@ func TestOTelSkipsCallsOfTrialsWithoutAnOutcome(t *testing.T) {
 	spans, skipped, err := OTel(func(b []byte) error { sent.Write(b); return nil }, r, trials, calls, false)
 	if err != nil || spans != 3 || skipped != 2 {
 		t.Errorf("%d spans, %d calls skipped, %v; want 3 and 2", spans, skipped, err)
+	}
+	if s := sent.String(); strings.Contains(s, "gen_ai.usage") || strings.Contains(s, "cost") {
+		t.Errorf("usage of an answer from a file: %s", s)
 	}
 	if strings.Contains(sent.String(), `"startTimeUnixNano":"0"`) {
 		t.Errorf("a span of 1970: %s", sent.String())

@@ -255,8 +255,12 @@ func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error 
 		notes.add(changed, "outcome", "outcomes", "changed")
 		notes.add(pending, "trial needs", "trials need", "another answer")
 	}
-	if len(judge) > 0 && judged > 0 {
-		notes = append(notes, fmt.Sprintf("the judge changed (%s): answers are kept and judged again", strings.Join(judge, ", ")))
+	if len(judge) > 0 {
+		again := ""
+		if judged > 0 {
+			again = ": answers are kept and judged again"
+		}
+		notes = append(notes, fmt.Sprintf("the judge changed (%s)%s", strings.Join(judge, ", "), again))
 	}
 	if unjudged > 0 || len(judge) > 0 {
 		notes.add(judged-unjudged, "judgement", "judgements", "kept, asked in the same words")
@@ -290,7 +294,7 @@ func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error 
 	if err != nil {
 		return err
 	}
-	return r.amend(ctx, items, nil)
+	return r.amend(ctx, items, nil, nil)
 }
 
 // derive derives what is outdated in a stage again, several trials at a time. each is

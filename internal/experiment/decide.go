@@ -58,18 +58,11 @@ func (x *Experiment) Current(ctx context.Context, db *store.DB, r *store.Run, ke
 	if err := x.checkSame(ctx, db, r); err != nil {
 		return err
 	}
-	if kept.Older() {
-		return discipline.NotAllowed("run %s was analysed by an earlier version, which did not record all that decides: run `%s` to analyse it again at no cost", r.ID, x.again("score"))
-	}
 	if kept.basis != x.basis() {
 		return discipline.NotAllowed("the metrics, comparisons or statistics of the study, or what scores are computed from, changed since run %s was analysed: run `%s` to analyse it again at no cost", r.ID, x.again("score"))
 	}
 	return nil
 }
-
-// Older reports whether an earlier version wrote the analysis, with only [Experiment.settings] as its
-// basis.
-func (kept Result) Older() bool { return !strings.Contains(kept.basis, "-") }
 
 // decide applies the study's rules. It returns nil if there are none.
 func (x *Experiment) decide(a *analyse.Analysis) *gate.Verdict {

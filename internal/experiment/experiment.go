@@ -60,7 +60,7 @@ type Env struct {
 	Tagged func(tag string) string
 	// Again returns the command line of a verb on the study, with the store and the overrides that
 	// the program was called with. If it is nil, messages have neither.
-	Again   func(words ...string) string
+	Again   func(verb string, flags ...string) string
 	Now     func() time.Time
 	Version string // of the program, recorded with runs and analyses
 	// ForPeople loads studies whose gold people have still to make, if the suite can.

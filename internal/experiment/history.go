@@ -21,6 +21,9 @@ const (
 	goldEvent = "gold changed"
 	planEvent = "plan changed"
 	lateEvent = "late arm" // the note is its id
+	// judgeEvent names a setting of a judge that changed. An event of the plan follows when answers
+	// have been judged again.
+	judgeEvent = "judge changed"
 	// lateJudgeEvent is that of an arm of which only the judge changed.
 	lateJudgeEvent = "late judge"
 	// rulesEvent records under which rules results of a run were seen: one when they were

@@ -157,6 +157,32 @@ func TestKilledWhileGoldChanges(t *testing.T) {
 	}
 }
 
+// Of a judge that changed, the next run after a kill knows.
+func TestKilledWhileJudgeChanges(t *testing.T) {
+	dir := t.TempDir()
+	db, path := openStore(t, dir), writePrompted(t, dir, []int{2, 4})
+	prompted(t, db, path)
+	x := load(t, path, "models[judge].max_tokens=77")
+	ctx, kill := context.WithCancel(t.Context())
+	x.Bench = dying{x.Bench, kill}
+	if _, err := x.StartOrResume(ctx, db, ""); err == nil {
+		t.Fatal("was not killed")
+	}
+	for range 2 {
+		r := start(t, load(t, path, "models[judge].max_tokens=77"), db)
+		events, err := db.Events(t.Context(), r.Record)
+		count := map[string]int{}
+		for _, e := range events {
+			if strings.Contains(e.What, "judge") || strings.Contains(e.Note, "the judge changed (model judge.max_tokens)") {
+				count[e.What]++
+			}
+		}
+		if err != nil || count["late judge"] != 3 || count["plan changed"] != 1 || count["judge changed"] != 1 {
+			t.Errorf("history %+v, %v", events, err)
+		}
+	}
+}
+
 // The example does not depend on how the run grew: it is that of a new run.
 func TestExampleOfAGrownRun(t *testing.T) {
 	const most = 24

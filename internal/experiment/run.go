@@ -150,9 +150,9 @@ func (x *Experiment) StartOrResume(ctx context.Context, db *store.DB, id string)
 	case err != nil:
 		return nil, err
 	}
-	tags, err := db.Tags(ctx, last)
+	why, err := stays(ctx, db, last)
 	same := true
-	if err == nil && (len(tags) > 0 || last.Archive != nil) {
+	if err == nil && why != "" {
 		same, err = x.GoesOn(ctx, db, last)
 	}
 	switch {
@@ -165,15 +165,24 @@ func (x *Experiment) StartOrResume(ctx context.Context, db *store.DB, id string)
 	if err != nil {
 		return nil, err
 	}
-	why := "is archived"
-	if len(tags) > 0 {
-		why = "has the tag " + strings.Join(tags, ", ")
-	}
 	r.Kept = fmt.Sprintf("%s %s and stays as it is; the study changed, so this is another run", last.ID, why)
 	return r, nil
 }
 
-// GoesOn reports whether a run is what the study says: its items, gold, treatment and plan.
+// stays says why a run stays as it is, "" if it follows its study.
+func stays(ctx context.Context, db *store.DB, r *store.Run) (string, error) {
+	tags, err := db.Tags(ctx, r)
+	switch {
+	case len(tags) > 0:
+		return "has the tag " + strings.Join(tags, ", "), err
+	case r.Archive != nil:
+		return "is archived", err
+	}
+	return "", err
+}
+
+// GoesOn reports whether a run that stays as it is has what the study says: its items, gold,
+// treatment and plan. Its answers may have been read by the rules of an earlier version.
 func (x *Experiment) GoesOn(ctx context.Context, db *store.DB, r *store.Run) (bool, error) {
 	items, err := db.PlannedItems(ctx, r)
 	if err != nil {
@@ -190,8 +199,14 @@ func (x *Experiment) GoesOn(ctx context.Context, db *store.DB, r *store.Run) (bo
 	if !slices.Equal(r.Treatment, x.treatment) {
 		return false, nil
 	}
-	same, _, err := x.plans(ctx, db, r)
-	return same, err
+	defer x.Plan.Reads(x.Suite.Reads)
+	for reads := x.Suite.Reads; reads >= 0; reads-- {
+		x.Plan.Reads(reads)
+		if same, _, err := x.plans(ctx, db, r); same || err != nil {
+			return same, err
+		}
+	}
+	return false, nil
 }
 
 // FromItself returns the newest run of the study if the study takes answers by a tag from it. If
@@ -305,10 +320,14 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 	if err := db.Damage(ctx); err != nil {
 		return nil, err
 	}
-	if tags, err := db.Tags(ctx, r); err != nil {
+	if why, err := stays(ctx, db, r); err != nil {
 		return nil, err
-	} else if len(tags) > 0 {
-		return nil, fmt.Errorf("following the changed study: %s has the tag %s and stays as it is: `scruple run STUDY` without its id starts another run", r.ID, strings.Join(tags, ", "))
+	} else if why != "" {
+		if same, err := x.GoesOn(ctx, db, r); err != nil || same {
+			run.Kept = fmt.Sprintf("it %s and keeps what an earlier version read in its answers", why)
+			return run, err
+		}
+		return nil, fmt.Errorf("following the changed study: %s %s and stays as it is: `scruple run STUDY` without its id starts another run", r.ID, why)
 	}
 	if arms := x.AnsweredFrom(r.ID); len(arms) > 0 {
 		return nil, discipline.NotAllowed("arm %s takes its answers from run %s, which follows the study and would take them from itself: start another run with `scruple run --new %s`",
@@ -319,15 +338,27 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 		return nil, err
 	}
 	seen, judge := r.Analysed, changedParts(judgedWith(r.Treatment, r.StudyJSON), judgedWith(x.treatment, x.File.Canonical()))
-	if err := run.amend(ctx, items, gold); err != nil {
+	events, err := db.Events(ctx, r)
+	if err != nil {
 		return nil, err
+	}
+	if err := run.amend(ctx, items, gold, judge); err != nil {
+		return nil, err
+	}
+	for _, e := range slices.Backward(events) { // a kill may have ended the last change early
+		if e.What == planEvent {
+			break
+		}
+		if e.What == judgeEvent && !slices.Contains(judge, e.Note) {
+			judge = append(judge, e.Note)
+		}
 	}
 	return run, run.renew(ctx, gold, judge, seen)
 }
 
 // amend makes the plan of the study that of the run. Items of changed gold keep the former hash
 // until everything is derived again, so that the next run after a kill finds them changed.
-func (r *Run) amend(ctx context.Context, items map[string]eval.Item, gold []string) error {
+func (r *Run) amend(ctx context.Context, items map[string]eval.Item, gold, judge []string) error {
 	planned, regraded := slices.Clone(r.Items()), setOf(gold)
 	for i, it := range planned {
 		if regraded[it.ID] {
@@ -350,7 +381,7 @@ func (r *Run) amend(ctx context.Context, items map[string]eval.Item, gold []stri
 	_, err = r.db.Amend(ctx, r.Record, now, planned, r.Plan, moved, r.unchanged(r.Record, items), func(a store.Amendment) []store.Event {
 		changed := append(describe(a), notes...)
 		r.add(changed...)
-		return r.history(strings.Join(changed, "; "), a, earlier)
+		return append(r.history(strings.Join(changed, "; "), a, earlier), r.eventsOf(judgeEvent, judge)...)
 	})
 	return err
 }
@@ -455,7 +486,7 @@ func (x *Experiment) again(verb string, flags ...string) string {
 	if x.env.Again == nil {
 		return strings.Join(append([]string{"scruple", verb, x.File.Path + x.ofSplit()}, flags...), " ")
 	}
-	return x.env.Again(append([]string{verb}, flags...)...)
+	return x.env.Again(verb, flags...)
 }
 
 // ofSplit is the flag of commands on TEST.
@@ -499,6 +530,13 @@ func (x *Experiment) checkSame(ctx context.Context, db *store.DB, r *store.Run) 
 	if err != nil {
 		return err
 	}
+	if why, err := stays(ctx, db, r); err != nil {
+		return err
+	} else if !same && why != "" {
+		if same, err = x.GoesOn(ctx, db, r); err != nil {
+			return err
+		}
+	}
 	was, err := db.Items(ctx, r)
 	if err != nil {
 		return err
@@ -539,7 +577,7 @@ func (x *Experiment) goldChanged(ctx context.Context, db *store.DB, r *store.Run
 	if len(gold) == 0 {
 		return nil
 	}
-	tags, err := db.Tags(ctx, r)
+	why, err := stays(ctx, db, r)
 	if err != nil {
 		return err
 	}
@@ -549,8 +587,8 @@ func (x *Experiment) goldChanged(ctx context.Context, db *store.DB, r *store.Run
 	}
 	remedy := "score the answers against the new gold with `" + x.again("score") + "`"
 	switch {
-	case len(tags) > 0 || r.Archive != nil:
-		remedy = fmt.Sprintf("use another run: this one has a tag or is archived and stays as it is; `scruple run %s%s` brings the newest up to date or starts one", x.File.Path, x.ofSplit())
+	case why != "":
+		remedy = fmt.Sprintf("use another run: this one %s and stays as it is; `scruple run %s%s` brings the newest up to date or starts one", why, x.File.Path, x.ofSplit())
 	case last == nil || last.ID != r.ID:
 		remedy = fmt.Sprintf("score the answers against the new gold with `scruple score %s --store %s`", r.ID, db.Path())
 	}

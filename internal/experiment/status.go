@@ -27,9 +27,7 @@ type Status struct {
 	ToJudge     int                `json:"to_judge"`     // trials whose judging is pending
 	JudgeFailed int                `json:"judge_failed"` // trials of which a judge call failed
 	JudgeErrors []eval.JudgeError  `json:"judge_errors,omitempty"`
-	Calls       int                `json:"calls"`
-	Tokens      int                `json:"tokens"`
-	CostUSD     float64            `json:"cost_usd"`                  // of the calls with a known cost
+	*Used                          // nil of an archive that cannot be read
 	Unpriced    int                `json:"unpriced_calls,omitempty"`  // answered calls of unknown cost
 	Estimated   int                `json:"estimated_calls,omitempty"` // answers whose tokens the provider did not count
 	Reused      []eval.Reuse       `json:"reused,omitempty"`          // answers taken from runs, itself included
@@ -40,6 +38,13 @@ type Status struct {
 	Unreadable  string             `json:"unreadable,omitempty"` // why no more is known of an archived run than its trials
 	Trend       []TrendPoint       `json:"trend,omitempty"`
 	Unread      int                `json:"trend_unread,omitempty"` // runs left out: their analyses cannot be read
+}
+
+// Used is what a run used.
+type Used struct {
+	Calls   int     `json:"calls"`
+	Tokens  int     `json:"tokens"`
+	CostUSD float64 `json:"cost_usd"` // of the calls with a known cost
 }
 
 // A TrendPoint has the figures of the first primary metric of a run.
@@ -127,7 +132,8 @@ func StatusOf(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
 		return Status{}, from.err
 	}
 	s := identity(r)
-	s.Done, s.Failed, s.Calls, s.Tokens, s.CostUSD, s.Unpriced, s.Estimated = p.Done.Count(), p.Failed.Count(), p.Calls, p.Tokens, p.Cost, p.Unpriced, p.Estimated
+	s.Done, s.Failed, s.Unpriced, s.Estimated = p.Done.Count(), p.Failed.Count(), p.Unpriced, p.Estimated
+	s.Used = &Used{p.Calls, p.Tokens, p.Cost}
 	s.Reused, s.Errors, s.Sessions, s.Events = reused, failures, sessions, inWords(events)
 	if len(plan.JudgeParts(r.Treatment)) > 0 {
 		s.ToJudge, s.JudgeFailed, s.JudgeErrors = p.ToJudge(), p.Unjudged.Count(), judged

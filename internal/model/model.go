@@ -46,7 +46,8 @@ type Error struct {
 	// Unanswered means that the request may have been received, and is paid if it was: the
 	// connection was lost, or the time was over.
 	Unanswered bool
-	// Final means that the same request will fail again, whatever its kind.
+	// Final means that the same request will fail again, whatever its kind; if Unreachable,
+	// every other one too.
 	Final bool
 	// Exited means that the process of a pipeline exited before its first answer.
 	Exited bool

@@ -30,6 +30,7 @@ type Plan struct {
 	hashes     []string // of the arms
 	replicates int
 	judges     []string // hashes of the arms' judges
+	reads      int      // see [Plan.Reads]
 	basis      func(eval.Trial) eval.Basis
 	sources    map[string]func(item string, replicate int) int64 // by arm
 }
@@ -78,6 +79,9 @@ func (p *Plan) Trial(seq int) eval.Trial {
 	return eval.Trial{Item: p.items[p.order[cell/len(p.arms)]].ID, Arm: p.arms[cell%len(p.arms)], Replicate: r + 1}
 }
 
+// Reads tells the plan the version of the suite's rules that read answers.
+func (p *Plan) Reads(version int) { p.reads = version }
+
 // Depend tells the plan what trials depend on: basis is that of the bench, and judges has a
 // hash of the settings of each arm's judges, see [Judges].
 func (p *Plan) Depend(basis func(eval.Trial) eval.Basis, judges map[string]string) {
@@ -122,7 +126,11 @@ func (p *Plan) Question(seq int) int64 {
 func (p *Plan) Basis(seq int) (read, judged int64) {
 	b := p.of(seq)
 	arm := seq / p.replicates % len(p.arms)
-	return positive(eval.HashOf([]byte("read " + b.Read.String()))), positive(eval.HashOf([]byte("judged " + b.Judged.String() + p.judges[arm])))
+	by := ""
+	if p.reads > 0 {
+		by = strconv.Itoa(p.reads)
+	}
+	return positive(eval.HashOf([]byte("read " + b.Read.String() + by))), positive(eval.HashOf([]byte("judged " + b.Judged.String() + p.judges[arm])))
 }
 
 func positive(h eval.Hash) int64 { return max(1, int64(h>>1)) }

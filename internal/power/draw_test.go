@@ -18,7 +18,8 @@ func TestDrawnScores(t *testing.T) {
 		binary           bool
 		a, b, sd         float64
 		icc, correlation float64
-	}{{true, 0.6, 0.6, 0, 0.2, 0.4}, {true, 0.9, 0.9, 0, 0.97, 0.4}, {true, 0.8, 0.6, 0, 0.2, 0.3}, {true, 0.7, 0.5, 0, 0, 0.5}, {false, 0.5, 0.4, 0.1, 0.2, 0.3}, {false, 0.8, 0.8, 0.1, 0.3, 0}} {
+	}{{true, 0.6, 0.6, 0, 0.2, 0.4}, {true, 0.9, 0.9, 0, 0.97, 0.4}, {true, 0.8, 0.6, 0, 0.2, 0.3}, {true, 0.7, 0.5, 0, 0, 0.5}, {false, 0.5, 0.4, 0.1, 0.2, 0.3}, {false, 0.8, 0.8, 0.1, 0.3, 0},
+		{false, 0.95, 0.9, 0.2, 0.3, 0.5}, {false, 0.98, 0.95, 0.1, 0.3, 0.5}, {false, 0.05, 0.1, 0.1, 0.6, 0.7}} {
 		assumption := study.Assumption{SD: c.sd, ICC: c.icc, Correlation: &c.correlation}
 		metric := eval.Metric{Max: 1, Binary: c.binary}
 		var p population
@@ -31,6 +32,8 @@ func TestDrawnScores(t *testing.T) {
 		}
 		if c.binary {
 			p.shared = sharedDraws(c.correlation, c.icc, p.arms)
+		} else {
+			p.shared = sharedVariates(c.correlation, c.icc, p.arms)
 		}
 		const studies, clusters, size = 4000, 40, 4
 		cluster := make([]int32, clusters*size)
@@ -41,7 +44,7 @@ func TestDrawnScores(t *testing.T) {
 		var x, y, d moments
 		var xy float64
 		for range studies {
-			of := draw(r, assumption, []population{p}, cluster)
+			of := draw(r, []population{p}, cluster)
 			for k := range clusters {
 				var xs, ys, ds []float64
 				for i := k * size; i < (k+1)*size; i++ {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
@@ -49,10 +51,11 @@ const defaultCorrelation = 0.5
 // Simulate returns the power of each rule under an assumption. Scores have the stated
 // means, standard deviations and intraclass correlations, and two arms the stated
 // correlation, between clusters as within: so their difference has the same intraclass
-// correlation. 0/1 scores and outcomes of rates are drawn with a beta-distributed
-// proportion for each arm and cluster; other scores are beta-distributed over the
-// metric's range. Replicates of an item are assumed to agree. The result depends on
-// the study's seed, the assumption's name and the design only.
+// correlation. Where their means do not allow it, it is the highest that they allow. 0/1
+// scores and outcomes of rates are drawn with a beta-distributed proportion for each arm and
+// cluster; other scores are beta-distributed over the metric's range. Replicates of an item
+// are assumed to agree. The result depends on the study's seed, the assumption's name and
+// the design only.
 func (d Design) Simulate(a study.Assumption) ([]Power, error) {
 	d = d.relevant()
 	d.Question.Study.Resamples = min(d.Question.Study.Resamples, simulatedResamples, max(fewestResamples, mostDraws/max(1, len(d.Items))))
@@ -109,7 +112,7 @@ func (d Design) verdicts(a study.Assumption, metrics []population, studies int) 
 			for k := w; k < studies && errs[w] == nil; k += len(errs) {
 				one := d
 				one.Question.Run.Seed += int64(k) // resamples of studies are independent
-				s := draw(rand.New(rand.NewPCG(name.Sum64(), uint64(k))), a, metrics, clusters)
+				s := draw(rand.New(rand.NewPCG(name.Sum64(), uint64(k))), metrics, clusters)
 				analysis, err := one.collect(order, s)
 				if err != nil {
 					errs[w] = err
@@ -175,6 +178,7 @@ func (d Design) missing(r gate.Rule, means map[[2]string]assumed) string {
 type model struct {
 	outcomes int // per item; 0: the score is a number
 	quantile table
+	icc      float64 // of the normal variates of a number
 }
 
 // models returns the arms by metric. An arm without an assumed score is drawn like the
@@ -216,6 +220,8 @@ func (d Design) models(a study.Assumption, means map[[2]string]assumed) ([]popul
 		}
 		if metric.Binary {
 			out[m].shared = sharedDraws(correlationOf(a), a.ICC, out[m].arms)
+		} else {
+			out[m].shared = sharedVariates(correlationOf(a), a.ICC, out[m].arms)
 		}
 	}
 	return out, nil
@@ -227,14 +233,14 @@ func newModel(metric eval.Metric, x assumed, a study.Assumption) (model, error) 
 	}
 	if metric.Binary {
 		// A proportion per arm and cluster has the variance ICC·p(1 − p).
-		return model{x.outcomes, betaTable(x.value, math.Sqrt(a.ICC*x.value*(1-x.value)))}, nil
+		return model{outcomes: x.outcomes, quantile: betaTable(x.value, math.Sqrt(a.ICC*x.value*(1-x.value)))}, nil
 	}
 	width := metric.Max - metric.Min
 	if math.IsInf(width, 0) {
 		if a.SD == 0 {
 			return model{}, fmt.Errorf("the metric has no bounds: state sd")
 		}
-		return model{0, centred(dist.Normal{Mean: x.value, SD: a.SD}.Quantile, x.value)}, nil
+		return model{quantile: centred(dist.Normal{Mean: x.value, SD: a.SD}.Quantile, x.value)}, nil
 	}
 	mean := (x.value - metric.Min) / width
 	most := math.Sqrt(mean * (1 - mean))
@@ -249,7 +255,7 @@ func newModel(metric eval.Metric, x assumed, a study.Assumption) (model, error) 
 	for i := range q {
 		q[i] = metric.Min + width*q[i]
 	}
-	return model{0, q}, nil
+	return model{quantile: q}, nil
 }
 
 // A table holds quantiles at evenly spaced probabilities, each for its interval.
@@ -258,6 +264,9 @@ type table []float64
 const tableSize = 4096
 
 func (t table) at(p float64) float64 { return t[min(len(t)-1, int(p*float64(len(t))))] }
+
+// atNormal is the quantile at the probability of a normal variate.
+func (t table) atNormal(z float64) float64 { return t.at(0.5 * math.Erfc(-z/math.Sqrt2)) }
 
 // betaTable has the mean exactly.
 func betaTable(mean, sd float64) table {
@@ -286,57 +295,109 @@ func centred(quantile func(p float64) float64, mean float64) table {
 }
 
 // shares are how often all arms take the same random draw, for whole clusters and for
-// single items, so that their outcomes have the assumed correlation.
+// single items, so that their outcomes have the assumed correlation. Of numbers they are the
+// correlations of the arms' normal variates.
 type shares struct{ clusters, items float64 }
 
-// sharedDraws solves for them. Two arms with the same draw have a covariance, of their
-// proportions in clusters and of outcomes in a cluster; the same draw in a share of
-// cases gives that share of it. With several pairs of arms it is the mean share.
-func sharedDraws(correlation, icc float64, arms []model) shares {
+// averaged is the mean over the pairs of arms.
+func averaged(arms []model, of func(a, b model) shares) shares {
 	var sum shares
-	pairs := 0
+	pairs := 0.0
 	for i, a := range arms {
 		for _, b := range arms[:i] {
-			const steps = 64
-			var ma, mb, together, alike, apart float64
-			at := func(t table, k int) float64 { return t.at((float64(k) + 0.5) / steps) }
-			for k := range steps {
-				p, q := at(a.quantile, k), at(b.quantile, k)
-				ma, mb, together = ma+p/steps, mb+q/steps, together+p*q/steps
-				alike += (min(p, q) - p*q) / steps
-				for l := range steps {
-					q := at(b.quantile, l)
-					apart += (min(p, q) - p*q) / (steps * steps)
-				}
-			}
-			want := correlation * math.Sqrt(ma*(1-ma)*mb*(1-mb))
-			var w shares
-			if together -= ma * mb; together > 1e-12 {
-				w.clusters = min(1, icc*want/together)
-			}
-			if within := w.clusters*alike + (1-w.clusters)*apart; within > 1e-12 {
-				w.items = min(1, (1-icc)*want/within)
-			}
+			w := of(a, b)
 			sum.clusters, sum.items = sum.clusters+w.clusters, sum.items+w.items
 			pairs++
 		}
 	}
-	if pairs == 0 {
-		return shares{}
+	return shares{sum.clusters / max(1, pairs), sum.items / max(1, pairs)}
+}
+
+// sharedDraws solves for them. Two arms with the same draw have a covariance, of their
+// proportions in clusters and of outcomes in a cluster; the same draw in a share of
+// cases gives that share of it.
+func sharedDraws(correlation, icc float64, arms []model) shares {
+	return averaged(arms, func(a, b model) (w shares) {
+		const steps = 64
+		var ma, mb, together, alike, apart float64
+		at := func(t table, k int) float64 { return t.at((float64(k) + 0.5) / steps) }
+		for k := range steps {
+			p, q := at(a.quantile, k), at(b.quantile, k)
+			ma, mb, together = ma+p/steps, mb+q/steps, together+p*q/steps
+			alike += (min(p, q) - p*q) / steps
+			for l := range steps {
+				q := at(b.quantile, l)
+				apart += (min(p, q) - p*q) / (steps * steps)
+			}
+		}
+		want := correlation * math.Sqrt(ma*(1-ma)*mb*(1-mb))
+		if together -= ma * mb; together > 1e-12 {
+			w.clusters = min(1, icc*want/together)
+		}
+		if within := w.clusters*alike + (1-w.clusters)*apart; within > 1e-12 {
+			w.items = min(1, (1-icc)*want/within)
+		}
+		return w
+	})
+}
+
+// sharedVariates solves for the correlations of normal variates, of each arm within clusters and
+// of the arms, whose numbers have the assumed ones: near a bound numbers have less than they.
+func sharedVariates(correlation, icc float64, arms []model) shares {
+	for k := range arms {
+		arms[k].icc = variates(icc, arms[k].quantile, arms[k].quantile)
 	}
-	return shares{sum.clusters / float64(pairs), sum.items / float64(pairs)}
+	varying := slices.DeleteFunc(slices.Clone(arms), func(x model) bool { return len(x.quantile) == 1 })
+	return averaged(varying, func(a, b model) (w shares) {
+		between, within := math.Sqrt(a.icc*b.icc), math.Sqrt((1-a.icc)*(1-b.icc))
+		w.clusters = min(1, variates(icc*correlation, a.quantile, b.quantile)/max(between, 1e-9))
+		w.items = min(1, max(0, variates(correlation, a.quantile, b.quantile)-w.clusters*between)/max(within, 1e-9))
+		return w
+	})
+}
+
+// variates is the correlation of two normal variates of which the numbers have this one, 1 if
+// none is so large. It sums over a grid of both.
+func variates(correlation float64, a, b table) float64 {
+	const steps, tail = 64, 4.0
+	var z, weight, x, y [steps]float64
+	for k := range z {
+		z[k] = tail * (2*float64(k) + 1 - steps) / steps
+		weight[k] = math.Exp(-z[k]*z[k]/2) * 2 * tail / steps / math.Sqrt(2*math.Pi)
+		x[k], y[k] = a.atNormal(z[k]), b.atNormal(z[k])
+	}
+	mx, my, sx, sy := floats.Dot(weight[:], x[:]), floats.Dot(weight[:], y[:]), 0.0, 0.0
+	for k, w := range weight {
+		x[k] -= mx
+		sx, sy = sx+w*x[k]*x[k], sy+w*(y[k]-my)*(y[k]-my)
+	}
+	low, high := 0.0, 1.0
+	for range 30 {
+		mid, covariance := (low+high)/2, 0.0
+		for k := range z {
+			for l := range z {
+				covariance += weight[k] * weight[l] * x[k] * b.atNormal(mid*z[k]+math.Sqrt(1-mid*mid)*z[l])
+			}
+		}
+		if covariance < correlation*math.Sqrt(sx*sy) {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return high
 }
 
 // A population is the arms on one metric.
 type population struct {
 	arms   []model
-	shared shares // of outcomes
+	shared shares
 }
 
 type fraction struct{ num, den float64 }
 
 // draw draws the scores of one study.
-func draw(r *rand.Rand, a study.Assumption, metrics []population, cluster []int32) score {
+func draw(r *rand.Rand, metrics []population, cluster []int32) score {
 	scores := make([][][]fraction, len(metrics)) // by metric, arm and item
 	clusters := int(slices.Max(cluster)) + 1
 	for m, p := range metrics {
@@ -346,7 +407,7 @@ func draw(r *rand.Rand, a study.Assumption, metrics []population, cluster []int3
 		if p.arms[0].outcomes > 0 {
 			scores[m] = p.outcomes(r, cluster, clusters)
 		} else {
-			scores[m] = p.numbers(r, a, cluster, clusters)
+			scores[m] = p.numbers(r, cluster, clusters)
 		}
 	}
 	return func(metric, arm, item int) (num, den float64) {
@@ -393,18 +454,19 @@ func (p population) outcomes(r *rand.Rand, cluster []int32, clusters int) [][]fr
 
 // numbers draws scores that are not outcomes, by normal variates of clusters and
 // items of which the arms have a part in common.
-func (p population) numbers(r *rand.Rand, a study.Assumption, cluster []int32, clusters int) [][]fraction {
-	correlation := correlationOf(a)
-	shared, own := math.Sqrt(correlation), math.Sqrt(1-correlation)
-	between, within := math.Sqrt(a.ICC), math.Sqrt(1-a.ICC)
+func (p population) numbers(r *rand.Rand, cluster []int32, clusters int) [][]fraction {
+	parts := func(share float64) (shared, own float64) { return math.Sqrt(share), math.Sqrt(1 - share) }
+	sharedCluster, ownCluster := parts(p.shared.clusters)
+	sharedItem, ownItem := parts(p.shared.items)
 	ofClusters, ofItems := drawn(clusters, r.NormFloat64), drawn(len(cluster), r.NormFloat64)
 	out := make([][]fraction, len(p.arms))
 	for k, x := range p.arms {
+		between, within := parts(x.icc)
 		mine := drawn(clusters, r.NormFloat64)
 		out[k] = make([]fraction, len(cluster))
 		for i, c := range cluster {
-			z := between*(shared*ofClusters[c]+own*mine[c]) + within*(shared*ofItems[i]+own*r.NormFloat64())
-			out[k][i] = fraction{x.quantile.at(0.5 * math.Erfc(-z/math.Sqrt2)), 1}
+			z := between*(sharedCluster*ofClusters[c]+ownCluster*mine[c]) + within*(sharedItem*ofItems[i]+ownItem*r.NormFloat64())
+			out[k][i] = fraction{x.quantile.atNormal(z), 1}
 		}
 	}
 	return out

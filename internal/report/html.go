@@ -78,7 +78,7 @@ func HTML(w io.Writer, r Report) error {
 	}
 	c := newContent(r)
 	b, err := pageOf(c)
-	for err == nil && len(b) > maxHTML && !r.Trials && lighten(&c) { // requested trials are shown whole
+	if err == nil && len(b) > maxHTML && !r.Trials && lighten(&c, len(b)) { // requested trials are shown whole
 		b, err = pageOf(c)
 	}
 	if err == nil {
@@ -103,24 +103,33 @@ func pageOf(c content) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// lighten leaves out of the samples what takes the most room: first the pages as a whole, of
-// which excerpts stay, and then every second sample of each arm. It reports whether it did.
-func lighten(c *content) bool {
+// lighten leaves out of the samples of a page what takes the most room: first the pages as a
+// whole, of which excerpts stay, and then every second sample of each arm. However large the
+// rest of the page is, samples have a quarter of maxHTML. It reports whether it left out any.
+func lighten(c *content, page int) (done bool) {
 	for _, s := range c.Sections {
 		for _, b := range s.Blocks {
-			switch {
-			case b.Samples == nil:
-			case b.Samples.withoutWhole():
-				s.Blocks[0].Prose += " Whole pages are left out to keep this file small: the command shows them too."
-				return true
-			case len(b.Samples.List) > 0:
+			if b.Samples == nil {
+				continue
+			}
+			size := b.Samples.size()
+			room := max(maxHTML-(page-size), maxHTML/4)
+			for ; size > room && len(b.Samples.List) > 0; size = b.Samples.size() {
+				done = true
+				if b.Samples.withoutWhole() {
+					s.Blocks[0].Prose += " Whole pages are left out to keep this file small: the command shows them too."
+					continue
+				}
 				b.Samples.half()
-				s.Blocks[0].Prose = "Some samples are left out to keep this file small. `scruple show STUDY ITEM ARM` shows any trial."
-				return true
+				left := "Some"
+				if len(b.Samples.List) == 0 {
+					left = "All"
+				}
+				s.Blocks[0].Prose = left + " samples are left out to keep this file small. `scruple show STUDY ITEM ARM` shows any trial."
 			}
 		}
 	}
-	return false
+	return done
 }
 
 // policy allows only the page's own styles and script, so that text is harmless

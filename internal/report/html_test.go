@@ -258,6 +258,27 @@ func TestHTMLStaysSmall(t *testing.T) {
 	}
 }
 
+// Tables that alone are too large leave room for samples.
+func TestHTMLKeepsSamples(t *testing.T) {
+	for size, want := range map[int]string{1000: "", 100_000: "Some samples are left out", 2_000_000: "All samples are left out"} {
+		a := &analyse.Analysis{Format: analyse.Format, Study: analyse.Study{Name: "wide"},
+			Warnings: []string{strings.Repeat("w", maxHTML)}}
+		for i := range 40 {
+			arm := fmt.Sprintf("arm%d", i)
+			a.Arms = append(a.Arms, analyse.Arm{ID: arm})
+			a.Samples = append(a.Samples, analyse.Sample{Rank: "worst", Metric: "m", Show: eval.Exhibit{Item: "i", Arm: arm, Raw: strings.Repeat("r", size)}})
+		}
+		page := render(t, Report{Analysis: a}, HTML)
+		rest := len(page) - size*strings.Count(page, `<details class="sample"`)
+		if rest < maxHTML || len(page) > rest+maxHTML/4 {
+			t.Errorf("samples of %d bytes: the page has %d bytes, %d without them", size, len(page), rest)
+		}
+		if strings.Contains(page, `<details class="sample"`) == strings.HasPrefix(want, "All") || !strings.Contains(page, want) || want == "" && strings.Contains(page, "left out") {
+			t.Errorf("samples of %d bytes: %d are left, want %q", size, strings.Count(page, `<details class="sample"`), want)
+		}
+	}
+}
+
 // Commands in our sentences are code; backticks of data stay as they are.
 func TestProse(t *testing.T) {
 	for s, want := range map[string]string{

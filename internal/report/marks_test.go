@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -93,6 +94,9 @@ func TestSegmentsAreThePage(t *testing.T) {
 type fataler interface{ Fatalf(string, ...any) }
 
 func checkSegments(t fataler, text string, marks []eval.Mark) {
+	for i := range marks {
+		marks[i].Label = strconv.Itoa(i)
+	}
 	segments := split(text, marks)
 	if joined(segments) != text {
 		t.Fatalf("segments of %q join to %q", text, joined(segments))
@@ -105,6 +109,7 @@ func checkSegments(t fataler, text string, marks []eval.Mark) {
 		if utf8.ValidString(text) && !utf8.ValidString(s.Text) {
 			t.Fatalf("segment %q cuts a character of %q", s.Text, text)
 		}
+		units := ""
 		for _, m := range within(text, marks) {
 			covers, touches := m.Start <= at && at+len(s.Text) <= m.End, m.Start < at+len(s.Text) && at < m.End
 			if covers != touches {
@@ -113,8 +118,31 @@ func checkSegments(t fataler, text string, marks []eval.Mark) {
 			if covers && (m.Kind != "gold" && !s.Answer || m.Kind != "answer" && !s.Gold) {
 				t.Fatalf("segment %q does not show mark %+v", s.Text, m)
 			}
+			if covers {
+				units += m.Label + "\n"
+			}
+		}
+		if s.Units != units {
+			t.Fatalf("segment %q has the units %q, want %q", s.Text, s.Units, units)
 		}
 		at += len(s.Text)
+	}
+}
+
+// BenchmarkSplit: the time per mark must hardly grow with the number of marks.
+func BenchmarkSplit(b *testing.B) {
+	for _, n := range []int{1000, 16_000} {
+		var marks []eval.Mark
+		for i := range n {
+			marks = append(marks, eval.Mark{Start: 10 * i, End: 10*i + 5, Kind: "gold"}, eval.Mark{Start: 10*i + 1, End: 10*i + 6, Kind: "answer"})
+		}
+		text := strings.Repeat("Anna ran. ", n)
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			for b.Loop() {
+				split(text, marks)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*2*n), "ns/mark")
+		})
 	}
 }
 

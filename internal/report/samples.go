@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -88,6 +89,13 @@ func (s *samples) withoutWhole() (found bool) {
 		}
 	}
 	return found
+}
+
+// size is the number of bytes that the samples take in a page.
+func (s *samples) size() int {
+	var b bytes.Buffer
+	_ = page().ExecuteTemplate(&b, "samples", s) // the page has the error
+	return b.Len()
 }
 
 // half removes every second sample.
@@ -278,15 +286,24 @@ func split(text string, marks []eval.Mark) []segment {
 	}
 	slices.Sort(borders)
 	borders = slices.Compact(borders)
+	starting := make([]int, len(marks)) // indexes of marks by their start
+	for k := range starting {
+		starting[k] = k
+	}
+	slices.SortFunc(starting, func(a, b int) int { return marks[a].Start - marks[b].Start })
 	var segments []segment
+	var open []int // indexes of the marks that cover the segment
 	for i := 1; i < len(borders); i++ {
 		start, end := borders[i-1], borders[i]
 		s := segment{Text: text[start:end]}
 		shortest := len(text) + 1
-		for _, m := range marks {
-			if m.Start > start || end > m.End {
-				continue
-			}
+		open = slices.DeleteFunc(open, func(k int) bool { return marks[k].End <= start })
+		for ; len(starting) > 0 && marks[starting[0]].Start == start; starting = starting[1:] {
+			open = append(open, starting[0])
+		}
+		slices.Sort(open)
+		for _, k := range open {
+			m := marks[k]
 			if m.Label != "" {
 				s.Units += m.Label + "\n"
 			}

@@ -228,7 +228,7 @@ func (a *asker) send(ctx context.Context, m *Model, r *eval.Request, call *eval.
 		fresh, dead := a.unheard(m, failure)
 		last := try >= len(e.settings.Retries)
 		switch {
-		case dead, last && failure.Unreachable && e.lines[m.Group].count() == answered:
+		case dead, failure.Unreachable && (failure.Final || last && e.lines[m.Group].count() == answered):
 			return e.lost(call, r.Model, failure)
 		case !fresh && (last || failure.Final || !retryable(failure.Kind) && !a.refusedOnce(failure)):
 			return e.giveUp(call, r.Model, failure)

@@ -234,6 +234,13 @@ func TestDeadLines(t *testing.T) {
 			time.Sleep(time.Second)
 			return nil
 		}, 65 * time.Second, true},
+		{"a program that changed", 1000, nil, func(n int, since time.Duration) error {
+			if n%2 == 0 && since > 20*time.Second { // other processes of it answer
+				return &model.Error{Kind: eval.ErrUnavailable, Unreachable: true, Final: true}
+			}
+			time.Sleep(time.Second)
+			return nil
+		}, 23 * time.Second, true},
 		{"a restart", 1000, nil, func(_ int, since time.Duration) error {
 			if since > 20*time.Second && since < 30*time.Second {
 				return gone

@@ -109,7 +109,7 @@ func Align(gold, predicted []Doc, goldName, predictedName string) error {
 
 // bio returns the tokens that blanks separate, with BIO tags. A span is widened to
 // whole tokens; of overlapping spans the first counts.
-func bio(d *Doc) (tokens, tags []string) {
+func bio(d *Doc) (tokens, tags []string, lost Loss) {
 	r := NewRuler(d.Text)
 	var starts, ends []int // of tokens, in code points
 	at := 0
@@ -128,10 +128,16 @@ func bio(d *Doc) (tokens, tags []string) {
 		}
 		if s.Placed() && first >= 0 && first < last {
 			spans = append(spans, span.Span{Start: first, End: last, Label: s.Role})
+			if s.Start != starts[first] || s.End != ends[last-1] {
+				lost.Widened++
+			}
+		} else {
+			lost.Dropped++
 		}
 	}
-	tags, _ = span.Tags(len(tokens), spans)
-	return tokens, tags
+	tags, skipped := span.Tags(len(tokens), spans)
+	lost.Dropped += skipped
+	return tokens, tags, lost
 }
 
 // writeCoNLL writes the tokens of each text with BIO tags.
@@ -141,7 +147,7 @@ func writeCoNLL(w io.Writer, docs []Doc) error {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		tokens, tags := bio(&docs[i])
+		tokens, tags, _ := bio(&docs[i])
 		for k, t := range tokens {
 			fmt.Fprintf(b, "%s\t%s\n", t, tags[k])
 		}

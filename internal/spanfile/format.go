@@ -309,9 +309,16 @@ type wireLine struct {
 
 // misspelled finds a member that the line has under the name of one that it lacks but for case,
 // separators or an s at the end: more would find words of their own, such as customer for cluster.
+// Spans have other names in doccano and in the short export of Label Studio.
 func (w *wireLine) misspelled() (name, meant string) {
 	plain := func(s string) string { return strings.TrimSuffix(table.Letters(s), "s") }
 	others := slices.Sorted(maps.Keys(w.Others))
+	for _, other := range others {
+		var list []jsontext.Value
+		if w.Spans == nil && slices.Contains([]string{"label", "entitie"}, plain(other)) && json.Unmarshal(w.Others[other], &list) == nil && len(list) > 0 && strings.ContainsRune("[{", rune(list[0].Kind())) {
+			return other, "spans"
+		}
+	}
 	for _, own := range []struct {
 		name  string
 		lacks bool
@@ -366,7 +373,11 @@ func (d *reader) lines(data []byte) error {
 			}
 		default:
 			if name, meant := w.misspelled(); name != "" {
-				return fmt.Errorf("%s: %q is not %q: rename it", doc.At(d.Name), name, meant)
+				err := fmt.Errorf("%s: %q is not %q: rename it", doc.At(d.Name), name, meant)
+				if meant == "spans" {
+					err = fmt.Errorf(`%w, and write {"start", "end", "label"} for each`, err)
+				}
+				return err
 			}
 		}
 		if err != nil {
@@ -461,6 +472,38 @@ type studioData struct {
 	Text string          `json:"text"`
 }
 
+// studioUnit is what offsets count, by the texts of regions: in newer versions of Label Studio code
+// points, in older ones UTF-16. It is "" where no region tells: code points.
+func studioUnit(tasks []Task[studioData]) Unit {
+	more := 0 // regions that have their text by code points alone, less those by UTF-16 alone
+	for _, task := range tasks {
+		ruler := NewRuler(task.Data.Text)
+		for _, a := range task.Annotations {
+			for _, r := range a.Result {
+				passage, _ := r.Value.Text.(string)
+				if passage == "" || r.Value.Start == nil || r.Value.End == nil {
+					continue
+				}
+				fits := func(u Unit) bool {
+					return ruler.Slice(ruler.Point(*r.Value.Start, u), ruler.Point(*r.Value.End, u)) == passage
+				}
+				if points, utf16 := fits(CodePoints), fits(UTF16); points && !utf16 {
+					more++
+				} else if utf16 && !points {
+					more--
+				}
+			}
+		}
+	}
+	switch {
+	case more > 0:
+		return CodePoints
+	case more < 0:
+		return UTF16
+	}
+	return ""
+}
+
 // list reads an export of Label Studio: tasks with annotations, of which the first
 // that was not cancelled counts. Other lists are lists of the records of JSON
 // Lines.
@@ -481,6 +524,7 @@ func (d *reader) list(data []byte) error {
 		return d.lines(lines.Bytes())
 	}
 	d.data.Format = LabelStudio
+	unit := studioUnit(tasks)
 	several, others, labels, unannotated, unsure := 0, 0, 0, 0, 0
 	for _, task := range tasks {
 		doc := Doc{ID: idOf(task.ID), Text: task.Data.Text}
@@ -500,7 +544,7 @@ func (d *reader) list(data []byte) error {
 				if len(v.Labels) > 1 {
 					labels++
 				}
-				if passage == "" && d.Offsets == "" && strings.ContainsFunc(doc.Text, func(r rune) bool { return r > 0xffff }) {
+				if passage == "" && cmp.Or(d.Offsets, unit) == "" && strings.ContainsFunc(doc.Text, func(r rune) bool { return r > 0xffff }) {
 					unsure++
 				}
 				spans = append(spans, wireSpan{Text: passage, Start: v.Start, End: v.End, Label: v.Labels[0], Confidence: r.Score})
@@ -513,7 +557,10 @@ func (d *reader) list(data []byte) error {
 		default:
 			several++
 		}
-		d.add(doc, spans, UTF16)
+		d.add(doc, spans, cmp.Or(unit, CodePoints))
+	}
+	if unit == UTF16 && d.Offsets == "" {
+		d.data.Warnings = append(d.data.Warnings, d.Name+": offsets count UTF-16, as those of older versions of Label Studio do: the texts of regions are there")
 	}
 	d.warn(several, "task has", "tasks have", "several annotations: the first counts")
 	d.warn(others, "region is no labelled passage", "regions are not labelled passages", "and left out")
@@ -521,6 +568,6 @@ func (d *reader) list(data []byte) error {
 	if unannotated < len(tasks) { // else they are texts alone
 		d.warn(unannotated, "task has no annotation: its spans are", "tasks have no annotation: their spans are", "unknown")
 	}
-	d.warn(unsure, "region has", "regions have", "no text and offsets beside characters beyond U+FFFF: they are taken as UTF-16, newer versions of Label Studio count code points: a study that reads the export itself takes them so with `offsets: code_points`")
+	d.warn(unsure, "region has", "regions have", "no text and offsets beside characters beyond U+FFFF: they are taken as code points, older versions of Label Studio count UTF-16: a study that reads the export itself takes them so with `offsets: utf16`")
 	return nil
 }

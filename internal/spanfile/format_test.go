@@ -117,13 +117,24 @@ func TestOtherTools(t *testing.T) {
 			{"id": "r", "from_id": "x", "to_id": "x", "type": "relation"}, {"type": "choices", "value": {"choices": ["toy"]}}]}, {"result": []}], "predictions": [], "total_annotations": 2}]`)
 	want := []spanfile.Span{{Text: "kite", Role: "subject", Confidence: spanfile.Unstated, Start: 2, End: 6}}
 	if d := cmp.Diff(want, studio.Docs[0].Spans); d != "" || studio.Format != spanfile.LabelStudio || studio.Docs[0].ID != "7" ||
-		!slices.Equal(studio.Warnings, []string{"f: 1 task has several annotations: the first counts", "f: 2 regions are not labelled passages and left out"}) {
+		!slices.Equal(studio.Warnings, []string{"f: offsets count UTF-16, as those of older versions of Label Studio do: the texts of regions are there", "f: 1 task has several annotations: the first counts", "f: 2 regions are not labelled passages and left out"}) {
 		t.Errorf("%+v\n%s", studio, d)
 	}
 	studio = read(t, `[{"id": 1, "data": {"text": "🪁 Rome"}, "annotations": [{"result": [{"type": "labels", "value": {"start": 2, "end": 6, "labels": ["City", "Place"]}}]}]}, {"id": 2, "data": {"text": "x"}, "annotations": []}]`)
 	if !slices.Equal(studio.Warnings, []string{"f: 1 region has several labels: the first counts", "f: 1 task has no annotation: its spans are unknown",
-		"f: 1 region has no text and offsets beside characters beyond U+FFFF: they are taken as UTF-16, newer versions of Label Studio count code points: a study that reads the export itself takes them so with `offsets: code_points`"}) {
+		"f: 1 region has no text and offsets beside characters beyond U+FFFF: they are taken as code points, older versions of Label Studio count UTF-16: a study that reads the export itself takes them so with `offsets: utf16`"}) {
 		t.Errorf("%q", studio.Warnings)
+	}
+	// What offsets count is told by the texts of regions, of those that have one.
+	for unit, regions := range map[spanfile.Unit]string{
+		spanfile.CodePoints: `{"type": "labels", "value": {"start": 6, "end": 8, "text": "no", "labels": ["x"]}}, {"type": "labels", "value": {"start": 9, "end": 12, "labels": ["x"]}}`,
+		spanfile.UTF16:      `{"type": "labels", "value": {"start": 8, "end": 10, "text": "no", "labels": ["x"]}}, {"type": "labels", "value": {"start": 11, "end": 14, "labels": ["x"]}}`,
+	} {
+		studio = read(t, `[{"id": 1, "data": {"text": "😀😀 no no end"}, "annotations": [{"result": [`+regions+`]}]}]`)
+		want := []spanfile.Span{{Text: "no", Role: "x", Confidence: spanfile.Unstated, Start: 6, End: 8}, {Text: "end", Role: "x", Confidence: spanfile.Unstated, Start: 9, End: 12}}
+		if d := cmp.Diff(want, studio.Docs[0].Spans); d != "" || (unit == spanfile.UTF16) != slices.Equal(studio.Warnings, []string{"f: offsets count UTF-16, as those of older versions of Label Studio do: the texts of regions are there"}) {
+			t.Errorf("%s: %q\n%s", unit, studio.Warnings, d)
+		}
 	}
 	prodigy := read(t, `{"text":"🪁 kite","_input_hash":1,"_task_hash":-2,"tokens":[{"text":"🪁","start":0,"end":1,"id":0}],"spans":[{"start":2,"end":6,"token_start":1,"token_end":1,"label":"subject"}],"_view_id":"ner_manual","answer":"accept"}
 {"text":"no","_input_hash":3,"_task_hash":4,"answer":"reject"}`)
@@ -191,6 +202,9 @@ func TestErrors(t *testing.T) {
 		"{\"id\": \"a\", \"text\": \"x\"}\n{\"id\": \"b\", \"text\": 3}":                             "f:2: column",
 		`{"id": "a", "text": "x", "Spans": []}`:                                                      `f:1: "Spans" is not "spans": rename it`,
 		`{"id": "a", "text": "x", "span": []}`:                                                       `f:1: "span" is not "spans": rename it`,
+		`{"id": "a", "text": "EU", "label": [[0, 2, "ORG"]]}`:                                        `f:1: "label" is not "spans": rename it`, // of doccano
+		`[{"id": 1, "text": "x", "labels": []}, {"id": 2, "text": "EU", "label": [{"start": 0}]}]`:   `f:2: "label" is not "spans": rename it`, // of Label Studio, JSON-MIN
+		`{"id": "a", "text": "EU", "entities": [{"id": 1, "label": "ORG"}]}`:                         `f:1: "entities" is not "spans": rename it`,
 		`{"id": "a", "text": "x", "spans": [], "clusters": "c"}`:                                     `f:1: "clusters" is not "cluster": rename it`,
 		`{"ID": "a", "text": "x"}`:                                                                   `f:1: "ID" is not "id": rename it`,
 		`{"id": "a", "text": "x", "split": "train"}`:                                                 `split "train": want dev or test`,
@@ -208,6 +222,26 @@ func TestErrors(t *testing.T) {
 	_, err := spanfile.ReadFrom(strings.NewReader("{\"id\": \"a\"}\n{\"id\": \"b\"}"), spanfile.Options{Name: "f"})
 	if err == nil || strings.Count(err.Error(), "\n") != 1 {
 		t.Error(err)
+	}
+}
+
+// What a format has no place for is left out, and counted: texts of which it is not known that they
+// have no spans, and of tags spans within others and parts of words.
+func TestFit(t *testing.T) {
+	at := func(start, end int) spanfile.Span { return spanfile.Span{Text: "x", Role: "a", Start: start, End: end} }
+	docs := []spanfile.Doc{{ID: "1", Text: "no no-end here", Labelled: true, Spans: []spanfile.Span{at(0, 2), at(0, 9), at(3, 5), at(6, 9), at(10, 14), at(-1, -1)}}, {ID: "2", Text: "no"}}
+	for _, f := range spanfile.Formats {
+		want := spanfile.Loss{Dropped: 1}
+		switch f.Name {
+		case spanfile.Prodigy:
+			want.Open = 1
+		case spanfile.WNUT17, spanfile.CoNLL:
+			want = spanfile.Loss{Open: 1, Dropped: 3, Widened: 2}
+		}
+		fit, loss := f.Fit(docs)
+		if loss != want || len(fit) != 2-want.Open {
+			t.Errorf("%s: %d texts without %+v, want %+v", f.Name, len(fit), loss, want)
+		}
 	}
 }
 

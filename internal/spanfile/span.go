@@ -6,7 +6,6 @@
 package spanfile
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -44,10 +43,27 @@ const (
 )
 
 // A Ruler places spans in one text.
-type Ruler struct{ *text.Ruler }
+type Ruler struct {
+	*text.Ruler
+	indexed int // earlier spans that Find has in places and taken
+	places  map[string]*places
+	taken   map[taken]bool
+}
+
+// places are those of the spans with one text.
+type places struct {
+	next   int               // Find searches from this byte on
+	starts []int             // of the earlier spans, in their order
+	full   map[string][2]int // by role: from and to which of the starts all are taken
+}
+
+type taken struct {
+	text, role string
+	start      int
+}
 
 // NewRuler makes a ruler for a text.
-func NewRuler(s string) *Ruler { return &Ruler{text.NewRuler(s)} }
+func NewRuler(s string) *Ruler { return &Ruler{Ruler: text.NewRuler(s)} }
 
 // What happened to a span when it was placed.
 const (
@@ -77,26 +93,60 @@ func (r *Ruler) Place(s *Span) (note string) {
 
 // Find places a span that has no offsets: at the first occurrence of its text behind all
 // earlier spans with that text, else at the last of their places that has no span of its role.
+// From call to call of a ruler, earlier spans are only added.
 func (r *Ruler) Find(s *Span, earlier []Span) (note string) {
-	from := 0
-	for i := range earlier {
-		if earlier[i].Text == s.Text && earlier[i].Placed() {
-			from = max(from, r.Byte(earlier[i].Start)+1)
+	for _, e := range earlier[r.indexed:] {
+		if e.Placed() {
+			p := r.placesOf(e.Text)
+			p.next = min(max(p.next, r.Byte(e.Start)+1), len(r.Text))
+			p.starts = append(p.starts, e.Start)
+			r.taken[taken{e.Text, e.Role, e.Start}] = true
 		}
 	}
-	if s.Text != "" {
-		if i := strings.Index(r.Text[min(from, len(r.Text)):], s.Text); i >= 0 {
-			s.Start = r.Point(from+i, Bytes)
-			s.End = s.Start + utf8.RuneCountInString(s.Text)
-			return ""
-		}
-	}
-	for _, e := range slices.Backward(earlier) {
-		if e.Text == s.Text && e.Placed() && !slices.ContainsFunc(earlier, func(o Span) bool { return o.Start == e.Start && o.End == e.End && o.Role == s.Role }) {
-			s.Start, s.End = e.Start, e.End
-			return ""
-		}
-	}
+	r.indexed = len(earlier)
 	s.Start, s.End = -1, -1
-	return Unaligned
+	if s.Text == "" {
+		return Unaligned
+	}
+	p := r.placesOf(s.Text)
+	if i := strings.Index(r.Text[p.next:], s.Text); i >= 0 {
+		s.Start = r.Point(p.next+i, Bytes)
+	} else {
+		p.next = len(r.Text)
+		s.Start = r.untaken(p, s.Text, s.Role)
+	}
+	if s.Start < 0 {
+		return Unaligned
+	}
+	s.End = s.Start + utf8.RuneCountInString(s.Text)
+	return ""
+}
+
+func (r *Ruler) placesOf(text string) *places {
+	if r.places == nil {
+		r.places, r.taken = map[string]*places{}, map[taken]bool{}
+	}
+	p := r.places[text]
+	if p == nil {
+		p = &places{full: map[string][2]int{}}
+		r.places[text] = p
+	}
+	return p
+}
+
+// untaken is the last of the places that has no span of a role, which takes it; -1 if there is none.
+func (r *Ruler) untaken(p *places, text, role string) int {
+	full := p.full[role]
+	i := len(p.starts) - 1
+	for i >= 0 && r.taken[taken{text, role, p.starts[i]}] {
+		if i == full[1]-1 {
+			i = min(i, full[0])
+		}
+		i--
+	}
+	p.full[role] = [2]int{i + 1, len(p.starts)}
+	if i < 0 {
+		return -1
+	}
+	return p.starts[i]
 }

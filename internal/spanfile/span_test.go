@@ -1,6 +1,8 @@
 package spanfile_test
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -109,5 +111,72 @@ func TestFind(t *testing.T) {
 			t.Errorf("%+v %q, want %d", s, note, want)
 		}
 		spans = append(spans, s)
+	}
+}
+
+// Find places each span as a search through all earlier ones does.
+func TestFindSimple(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringOfN(rapid.SampledFrom([]rune("aab🪁")), 1, 12, -1).Draw(t, "text")
+		r := spanfile.NewRuler(text)
+		var earlier []spanfile.Span
+		for range rapid.IntRange(1, 40).Draw(t, "spans") {
+			s := spanfile.Span{Text: rapid.StringOfN(rapid.SampledFrom([]rune("ab🪁")), 0, 2, -1).Draw(t, "span"),
+				Role: rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "role"), Start: -1, End: -1}
+			if rapid.IntRange(0, 3).Draw(t, "how") == 0 {
+				s.Start = rapid.IntRange(-1, 12).Draw(t, "start")
+				s.End = s.Start + 1
+				r.Place(&s)
+			} else {
+				want := s
+				note := find(r, &want, earlier)
+				if got := r.Find(&s, earlier); s != want || got != note {
+					t.Fatalf("%+v, %q, want %+v, %q", s, got, want, note)
+				}
+			}
+			if rapid.IntRange(0, 5).Draw(t, "kept") > 0 {
+				earlier = append(earlier, s)
+			}
+		}
+	})
+}
+
+// find is Ruler.Find without its memory.
+func find(r *spanfile.Ruler, s *spanfile.Span, earlier []spanfile.Span) string {
+	from := 0
+	for _, e := range earlier {
+		if e.Text == s.Text && e.Placed() {
+			from = max(from, r.Byte(e.Start)+1)
+		}
+	}
+	if i := strings.Index(r.Text[from:], s.Text); i >= 0 && s.Text != "" {
+		s.Start = r.Point(from+i, spanfile.Bytes)
+		s.End = s.Start + utf8.RuneCountInString(s.Text)
+		return ""
+	}
+	for _, e := range slices.Backward(earlier) {
+		if e.Text == s.Text && e.Placed() && !slices.ContainsFunc(earlier, func(o spanfile.Span) bool { return o.Start == e.Start && o.End == e.End && o.Role == s.Role }) {
+			s.Start, s.End = e.Start, e.End
+			return ""
+		}
+	}
+	return spanfile.Unaligned
+}
+
+// A looping model repeats one text. The time per span must not grow with their number.
+func BenchmarkFind(b *testing.B) {
+	for _, n := range []int{1000, 16000} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			text := strings.Repeat("Anna ran. ", n)
+			for b.Loop() {
+				r, spans := spanfile.NewRuler(text), []spanfile.Span(nil)
+				for i := range 4 * n { // every place in two roles, then as many again
+					s := spanfile.Span{Text: "Anna", Role: strconv.Itoa(i / n % 2)}
+					r.Find(&s, spans)
+					spans = append(spans, s)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*4*n), "ns/span")
+		})
 	}
 }

@@ -4,9 +4,54 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/text"
 )
+
+// A Loss counts what a format has no place for.
+type Loss struct {
+	Open    int // texts without labels, where the format would say that they have no spans
+	Dropped int // spans without a place, and of tags those that overlap an earlier one
+	Widened int // spans that are parts of words
+}
+
+// String says what is lost; "" is nothing.
+func (l Loss) String() string {
+	var list []string
+	for _, lost := range []struct {
+		n               int
+		one, many, what string
+	}{{l.Open, "text", "texts", "without an answer that could be read left out"}, {l.Dropped, "span", "spans", "overlapping others, or without a place, left out"}, {l.Widened, "span", "spans", "widened to whole words"}} {
+		if lost.n > 0 {
+			list = append(list, text.Plural(lost.n, lost.one, lost.many)+" "+lost.what)
+		}
+	}
+	return strings.Join(list, "; ")
+}
+
+// Fit returns the texts that the format has a place for.
+func (f Format) Fit(docs []Doc) (fit []Doc, lost Loss) {
+	tagged := f.Name == WNUT17 || f.Name == CoNLL
+	for i := range docs {
+		d := &docs[i]
+		switch {
+		case !d.Labelled && (tagged || f.Name == Prodigy):
+			lost.Open++
+			continue
+		case tagged:
+			_, _, of := bio(d)
+			lost.Dropped, lost.Widened = lost.Dropped+of.Dropped, lost.Widened+of.Widened
+		default:
+			lost.Dropped += len(d.Spans) - len(d.lineSpans(CodePoints))
+		}
+		fit = append(fit, *d)
+	}
+	return fit, lost
+}
 
 // byLine is a format with a line of JSON for each text.
 func byLine(of func(*Doc) any) func(io.Writer, []Doc) error {
@@ -80,7 +125,7 @@ func prodigyOf(d *Doc) any {
 
 // wnutOf has the spans as gold, without systems.
 func wnutOf(d *Doc) any {
-	tokens, tags := bio(d)
+	tokens, tags, _ := bio(d)
 	return struct {
 		ID       string         `json:"id"`
 		Text     string         `json:"text"`
@@ -135,7 +180,7 @@ func writeLabelStudio(w io.Writer, docs []Doc) error {
 			continue
 		}
 		regions := []Region{}
-		for k, s := range d.lineSpans(UTF16) {
+		for k, s := range d.lineSpans(CodePoints) {
 			r := Passage("label", s.Start, s.End, s.Text, s.Label)
 			r.ID, r.Score = fmt.Sprintf("s%d", k), s.Confidence
 			regions = append(regions, r)
@@ -186,7 +231,8 @@ type Value struct {
 	Text    any      `json:"text,omitempty"`
 	Labels  []string `json:"labels,omitempty"`
 	Choices []string `json:"choices,omitempty"`
-	Number  any      `json:"number,omitempty"`
+	// Number has all of its digits, which a float64 has not.
+	Number jsontext.Value `json:"number,omitempty"`
 }
 
 // Passage is a region with one label.

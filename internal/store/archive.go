@@ -312,16 +312,25 @@ func (db *DB) own(ctx context.Context, run *Run, dir string) error {
 	case !errors.Is(err, os.ErrNotExist):
 		return err
 	}
+	made := disk.File{Path: path, Mode: 0o600}
+	if err := made.Check(); err != nil { // which removes what a killed process left of it
+		return err
+	}
 	if some, err := os.ReadDir(dir); err != nil || len(some) > 0 {
 		return errors.Join(err, fmt.Errorf("%s has other files: give another --to", dir))
 	}
-	return disk.File{Path: path, Mode: 0o600}.Write(disk.Bytes(owner))
+	return made.Write(disk.Bytes(owner))
 }
 
 // pack writes the rows of a table to a file and reads them back. The file is named by its content,
 // so that it never takes the place of one that a store refers to, also a copy of this store.
 func (db *DB) pack(ctx context.Context, run *Run, dir, table, version string) (f ArchivedFile, err error) {
-	f = ArchivedFile{Table: table, File: table + ".new"}
+	at, err := filepath.Abs(db.path)
+	if err != nil {
+		return f, err
+	}
+	host, _, _ := strings.Cut(Process(), ":") // copies of a store on two computers may have one path
+	f = ArchivedFile{Table: table, File: fmt.Sprintf("%s.%x.new", table, uint64(eval.HashOf([]byte(host+":"+at))))}
 	path := filepath.Join(dir, f.File)
 	columns, rows := db.rowsOf(ctx, run, table)
 	var types []columnar.Column

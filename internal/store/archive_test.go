@@ -404,6 +404,51 @@ func TestPlansAreCheckedBesideAWriter(t *testing.T) {
 	})
 }
 
+// What a killed process left of the first file of an archive does not make the folder another's.
+func TestArchiveGoesOnAtItsFirstFile(t *testing.T) {
+	db, dir := open(t, filepath.Join(t.TempDir(), "s.db")), t.TempDir()
+	r, p := newRun(t, db, 3, 2)
+	finish(t, db, r, p)
+	at := filepath.Join(dir, r.ID)
+	if err := errors.Join(os.Mkdir(at, 0o700), os.WriteFile(filepath.Join(at, ".run.json.1abc.part"), []byte("{"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Archive(t.Context(), r, dir, "1"); err != nil {
+		t.Error(err)
+	}
+}
+
+// Copies of a store archive a run into one folder at once.
+func TestArchivesOfCopiesAtOnce(t *testing.T) {
+	path, dir := filepath.Join(t.TempDir(), "s.db"), t.TempDir()
+	db := open(t, path)
+	r, p := newRun(t, db, 50, 2)
+	finish(t, db, r, p)
+	db.Close()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(t.TempDir(), "s.db")
+	if err := os.WriteFile(copied, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var both sync.WaitGroup
+	for i, path := range []string{path, copied} {
+		db := open(t, path)
+		both.Go(func() {
+			run, err := db.Run(t.Context(), r.ID)
+			for again := err == nil; again; again = err != nil && strings.Contains(err.Error(), "has other files") { // the other one makes the folder
+				err = db.Archive(t.Context(), run, dir, fmt.Sprint(i))
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	both.Wait()
+}
+
 // Copies of a store that archive a run into one folder leave each other's files as they are.
 func TestArchivesOfCopies(t *testing.T) {
 	path, dir := filepath.Join(t.TempDir(), "s.db"), t.TempDir()
@@ -508,6 +553,9 @@ func TestArchivesThatAreNotThere(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), w) {
 				t.Errorf("want %q in: %v", w, err)
 			}
+		}
+		if err != nil && strings.Count(err.Error(), "`scruple archive") != 1 {
+			t.Errorf("the remedy is there more than once: %v", err)
 		}
 		checks, err := store.Examine(t.Context(), path)
 		if err != nil || !slices.ContainsFunc(checks, func(c store.Check) bool { return c.Name == "archives" && c.State == store.CheckDamaged }) {

@@ -63,6 +63,7 @@ func (db *DB) Efforts(ctx context.Context, run *Run, from, to int) iter.Seq2[Eff
 // A Stored is the scores of a trial in the form of the scores table; [ReadScores] reads
 // it.
 type Stored struct {
+	ID    int64 // of the trial
 	Place int
 	Data  string
 }
@@ -70,8 +71,8 @@ type Stored struct {
 // StoredScores yields the scores of the trials with the places from up to but not
 // including to. Those of a whole case come apart, with the place of its first trial.
 func (db *DB) StoredScores(ctx context.Context, run *Run, from, to int) iter.Seq2[Stored, error] {
-	return rows[Stored](ctx, db, `SELECT t.place, s.data FROM `+planned+`scores s ON s.trial = t.id WHERE `+inPlaces+`
-		UNION ALL SELECT t.place, s.data FROM `+planned+`case_scores s ON s.trial = t.id WHERE `+inPlaces+` ORDER BY 1`, run, from, to, run, from, to)
+	return rows[Stored](ctx, db, `SELECT t.id, t.place, s.data FROM `+planned+`scores s ON s.trial = t.id WHERE `+inPlaces+`
+		UNION ALL SELECT t.id, t.place, s.data FROM `+planned+`case_scores s ON s.trial = t.id WHERE `+inPlaces+` ORDER BY 2`, run, from, to, run, from, to)
 }
 
 // ScoresOf returns the scores of a trial by its id. The first trial of a case has those of

@@ -455,7 +455,7 @@ func (db *DB) ProgressIn(ctx context.Context, run *Run, from, to int) (*Progress
 			}
 		})
 	}
-	return p, errors.Join(
+	return p, cmp.Or( // an archive fails in the same way each time
 		mark(p.Done, p.Failed, `x.kind = 'failed'`, `outcomes x ON x.trial = t.id WHERE `+inPlaces),
 		mark(p.Judged, nil, `0`, `judged x ON x.trial = t.id WHERE `+inPlaces),
 		mark(nil, p.Unjudged, `v.error <> ''`, `verdicts v ON v.trial = t.id WHERE `+inPlaces+lastOnTrial),

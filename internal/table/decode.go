@@ -84,7 +84,24 @@ func separator(data []byte) rune {
 	return best
 }
 
+// keepReturns doubles the carriage return of line ends in quotes, since [csv.Reader] drops one.
+// They count in spans. Lines and columns are the same.
+func keepReturns(data []byte) []byte {
+	if !bytes.Contains(data, []byte("\r\n")) {
+		return data
+	}
+	kept, quoted := make([]byte, 0, len(data)), false
+	for part := range bytes.SplitAfterSeq(data, []byte(`"`)) {
+		if quoted {
+			part = bytes.ReplaceAll(part, []byte("\r\n"), []byte("\r\r\n"))
+		}
+		kept, quoted = append(kept, part...), !quoted
+	}
+	return kept
+}
+
 func (t *Table) csv() {
+	t.text = keepReturns(t.text)
 	t.comma = separator(t.text)
 	r := newCSV(t.text, t.comma)
 	r.ReuseRecord = true

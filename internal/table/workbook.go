@@ -309,6 +309,20 @@ func (r rich) String() string {
 // escaped is a character that XML cannot hold, as workbooks write it.
 var escaped = regexp.MustCompile(`_x[0-9A-Fa-f]{4}_`)
 
+// escape is the text by which a workbook has one; each _ that may begin an escaped character is one
+// too.
+func escape(s string) string {
+	var b strings.Builder
+	for i, r := range s {
+		if r < ' ' && !strings.ContainsRune("\t\n\r", r) || r == '\ufffe' || r == '\uffff' || r == '_' && len(s) >= i+6 && escaped.MatchString(s[i:i+6]+"_") {
+			fmt.Fprintf(&b, "_x%04X_", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
 func unescape(s string) string {
 	return escaped.ReplaceAllStringFunc(s, func(e string) string {
 		n, _ := strconv.ParseUint(e[2:6], 16, 16)
@@ -458,12 +472,16 @@ func (p *parser) value(c xmlCell, name string) string {
 			p.sheet.fault(at, "the workbook is damaged: it has no text %q, only %d texts: open it in a spreadsheet and save it again", value, len(p.shared))
 			return ""
 		}
-		return p.errorValue(at, p.shared[i])
+		return p.shared[i]
 	case "inlineStr":
-		return p.errorValue(at, c.Inline.String())
+		return c.Inline.String()
 	case "str", "e", "d":
 		if value != "" || c.Type == "str" && c.Value != nil { // a formula may give an empty text
-			return p.errorValue(at, unescape(value))
+			s := unescape(value)
+			if slices.Contains(errorValues, s) {
+				p.sheet.fault(at, "the cell shows %s: repair its formula, or write the value", s)
+			}
+			return s
 		}
 	case "b":
 		return map[string]string{"0": "FALSE", "1": "TRUE"}[strings.TrimSpace(value)]
@@ -480,13 +498,6 @@ func (p *parser) value(c xmlCell, name string) string {
 
 // errorValues are what a cell shows when its formula fails.
 var errorValues = []string{"#REF!", "#N/A", "#VALUE!", "#NAME?", "#DIV/0!", "#NULL!", "#NUM!", "#SPILL!", "#CALC!"}
-
-func (p *parser) errorValue(at, s string) string {
-	if slices.Contains(errorValues, s) {
-		p.sheet.fault(at, "the cell shows %s: repair its formula, or write the value", s)
-	}
-	return s
-}
 
 // number is a number with the 15 digits that spreadsheets show, a whole number with all of
 // its digits, which programs write, or if the sheet shows a date or a time, YYYY-MM-DD and

@@ -88,7 +88,7 @@ func TestTablesThatAreRefused(t *testing.T) {
 	}{
 		{"merged cells", "", made(t, func(f *excelize.File) { f.MergeCell("Sheet1", "A2", "A3"); f.MergeCell("Sheet1", "B1", "C1") }),
 			[]string{"list, sheet Sheet1, cells A2:A3: merged cells: unmerge them", "list, sheet Sheet1, cells B1:C1: merged"}},
-		{"a failed formula", "", made(t, func(f *excelize.File) { f.SetCellValue("Sheet1", "B3", "#REF!") }), []string{"list, sheet Sheet1, cell B3: the cell shows #REF!"}},
+		{"a failed formula", "", archiveOf(t, map[string]part{"xl/worksheets/sheet1.xml": {begin: sheetBegin + `<row><c t="str"><v>id</v></c></row><row><c t="e"><f>1+1</f><v>#REF!</v></c></row><row><c t="str"><f>1+1</f><v>#N/A</v></c></row>` + sheetEnd}}), []string{"list, sheet Main, cell A2: the cell shows #REF!", "list, sheet Main, cell A3: the cell shows #N/A"}},
 		{"a formula without a value", "", made(t, func(f *excelize.File) { f.SetCellValue("Sheet1", "B3", nil); f.SetCellFormula("Sheet1", "B3", "1+1") }), []string{"list, sheet Sheet1, cell B3: the formula has no value: open the workbook in a spreadsheet and save it"}},
 		{"a formula without a result", "", archiveOf(t, map[string]part{"xl/worksheets/sheet1.xml": {begin: sheetBegin + `<row><c t="str"><v>id</v></c></row><row><c><f>1+1</f><v></v></c></row>` + sheetEnd}}), []string{"list, sheet Main, cell A2: the formula has no value"}},
 		{"a column without a name", "", made(t, func(f *excelize.File) { f.SetCellValue("Sheet1", "D1", "year") }), []string{"list, sheet Sheet1, cell C1: the column has no name"}},

@@ -35,6 +35,7 @@ func Write(sheets ...Sheet) ([]byte, error) {
 		for line, row := range s.Rows {
 			values := make([]any, len(row))
 			for j, c := range row {
+				c = escape(c)
 				values[j] = c
 				if n := len(utf16.Encode([]rune(c))); n > excelize.TotalCellChars {
 					return nil, fmt.Errorf("sheet %s, cell %s: %d characters: a spreadsheet holds %d in a cell: shorten the text, or write CSV", s.Name, cellName(j, line+1), n, excelize.TotalCellChars)

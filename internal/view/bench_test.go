@@ -99,6 +99,27 @@ func BenchmarkView(b *testing.B) {
 	})
 }
 
+// BenchmarkReplicates measures a comparison of 50 items with many replicates.
+func BenchmarkReplicates(b *testing.B) {
+	for _, unit := range []string{"", "u"} {
+		for _, n := range []int{100, 1000} {
+			scores := map[string][2][][]fraction{}
+			for i := range 50 {
+				of := [2][][]fraction{slices.Repeat([][]fraction{{{unit, 1}}}, n), slices.Repeat([][]fraction{{{unit, 0}}}, n)}
+				scores[fmt.Sprint(i)] = of
+			}
+			v := newViewer(b, scoredStore(b, scores))
+			get(b, v, "/c?r=s-1")
+			b.Run(fmt.Sprintf("unit %q, %d replicates", unit, n), func(b *testing.B) {
+				defer cpu(b)()
+				for b.Loop() {
+					get(b, v, "/c?r=s-1")
+				}
+			})
+		}
+	}
+}
+
 // BenchmarkMillion measures a run of a million trials. The goal: first pages 300 ms, while
 // the index is built.
 func BenchmarkMillion(b *testing.B) {

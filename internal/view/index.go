@@ -45,6 +45,7 @@ type column struct {
 	numbers     []float64
 	den         []float64 // of scores; nil if all are 1
 	metric      bool
+	units       bool // some scores of the metric are of units with names
 	lookup      map[string]int32
 }
 
@@ -162,6 +163,7 @@ func buildIndex(ctx context.Context, db *store.DB, run *store.Run, from, to int)
 				metrics[metric] = c
 			}
 			c.addScore(i, s.Num, s.Den)
+			c.units = c.units || s.Unit != ""
 		})
 		if err != nil {
 			return nil, err

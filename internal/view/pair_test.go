@@ -95,6 +95,9 @@ func TestCompareByUnit(t *testing.T) {
 			t.Errorf("the page has no %q: %s", words, page)
 		}
 	}
+	if page := get(t, v, "/c?r=s-1&q=rep+!%3D+2"); strings.Count(page, "y 1 → 0<") != 2 || !strings.Contains(page, "x 0 → 1") {
+		t.Errorf("a filter does not leave replicates out of units: %s", page)
+	}
 }
 
 // Of two runs the items are compared that both asked alike.

@@ -62,6 +62,9 @@ func lowerNormal(p float64) float64 {
 		cdf := math.Erfc(-z/math.Sqrt2) / 2
 		density := math.Exp(-z*z/2) / math.Sqrt(2*math.Pi)
 		step := cdf / density * math.Log(cdf/p)
+		if math.IsNaN(step) || math.IsInf(step, 0) {
+			break // p is so small that they underflow
+		}
 		z -= step
 		if math.Abs(step) <= 1e-16*math.Abs(z) {
 			break
@@ -83,6 +86,11 @@ func (d StudentT) Survival(x float64) float64 {
 		return Normal{0, 1}.Survival(x)
 	case x < 0:
 		return 1 - d.Survival(-x)
+	case x > 1e150: // its square may overflow: the first term of the series is all there is
+		a := d.DF / 2
+		at, _ := math.Lgamma(a + 0.5)
+		of, _ := math.Lgamma(a + 1)
+		return math.Exp(a*(math.Log(d.DF)-2*math.Log(x))+at-of) / (2 * math.SqrtPi)
 	}
 	// In the middle the complement loses no digits, and the other form's
 	// argument would be rounded to 1.
@@ -305,7 +313,10 @@ func quantile(d interface {
 		return upper(d.Survival, 1-p, scale)
 	}
 	lo := scale
-	for d.CDF(lo) > p && lo > 1e-300 {
+	for d.CDF(lo) > p {
+		if lo < 1e-300 {
+			return 0
+		}
 		lo /= 8
 	}
 	hi := max(lo, scale)

@@ -206,6 +206,23 @@ func TestLargeParameters(t *testing.T) {
 	}
 }
 
+// TestFarTails: squares that overflow and densities that underflow leave the tails as they are.
+func TestFarTails(t *testing.T) {
+	normal := dist.Normal{Mean: 0, SD: 1}
+	near(t, "Cauchy", dist.StudentT{DF: 1}.Survival(1e200), 1/(math.Pi*1e200), 1e-12)
+	near(t, "t", dist.StudentT{DF: 2.5}.Survival(1e90)/dist.StudentT{DF: 2.5}.Survival(1e91), math.Pow(10, 2.5), 1e-12)
+	near(t, "t beyond squares", dist.StudentT{DF: 0.2}.Survival(1e149)/dist.StudentT{DF: 0.2}.Survival(1e159), 100, 1e-12)
+	for _, c := range []struct{ df, p float64 }{{0.001, 0.3}, {0.1, 1e-30}, {1, 1e-250}} {
+		near(t, "there and back", dist.StudentT{DF: c.df}.Survival(dist.StudentT{DF: c.df}.UpperQuantile(c.p)), c.p, 1e-9)
+	}
+	if z := normal.Quantile(5e-324); !(z > -38.6 && z < normal.Quantile(1e-320)) {
+		t.Errorf("the smallest probability is at %v", z)
+	}
+	if x := (dist.F{DF1: 0.001, DF2: 5}).Quantile(0.5); x != 0 {
+		t.Errorf("a median below the smallest number is %v", x)
+	}
+}
+
 func TestUndefined(t *testing.T) {
 	nan := math.NaN()
 	for _, got := range []float64{

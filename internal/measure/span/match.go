@@ -249,9 +249,23 @@ func Pairs(gold, predicted []Span) []Pair {
 
 // pairs are the pairs of spans that may be matched.
 func pairs(gold, predicted []Span, may func(gold, predicted Span) bool) []Pair {
+	order := make([]int, len(predicted)) // by start
+	for j := range order {
+		order[j] = j
+	}
+	slices.SortFunc(order, func(a, b int) int { return predicted[a].Start - predicted[b].Start })
+	ends := make([]int, len(predicted)) // the largest end so far, in that order
+	for k, j := range order {
+		ends[k] = max(predicted[j].End, ends[max(k-1, 0)])
+	}
 	var candidates []Pair
 	for i, g := range gold {
-		for j, p := range predicted {
+		first, _ := slices.BinarySearch(ends, g.Start+1)
+		for _, j := range order[first:] {
+			p := predicted[j]
+			if p.Start >= g.End {
+				break
+			}
 			if v := IoU(g, p); v > 0 && may(g, p) {
 				candidates = append(candidates, Pair{i, j, v})
 			}
@@ -260,7 +274,9 @@ func pairs(gold, predicted []Span, may func(gold, predicted Span) bool) []Pair {
 	other := func(p Pair) int { // 0 for the same label
 		return abs(strings.Compare(gold[p.Gold].Label, predicted[p.Predicted].Label))
 	}
-	slices.SortStableFunc(candidates, func(a, b Pair) int { return cmp.Or(cmp.Compare(b.IoU, a.IoU), other(a)-other(b)) })
+	slices.SortFunc(candidates, func(a, b Pair) int {
+		return cmp.Or(cmp.Compare(b.IoU, a.IoU), other(a)-other(b), a.Gold-b.Gold, a.Predicted-b.Predicted)
+	})
 	list := make([]Pair, len(gold), len(gold)+len(predicted))
 	for i := range list {
 		list[i] = Pair{Gold: i, Predicted: -1}

@@ -355,6 +355,61 @@ func TestCountsAddUp(t *testing.T) {
 	})
 }
 
+// Pairs are those of a search through all pairs.
+func TestPairsSimple(t *testing.T) {
+	list := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) span.Span {
+		start := rapid.IntRange(-1, 30).Draw(t, "start")
+		return span.Span{Start: start, End: start + rapid.IntRange(-1, 9).Draw(t, "length"), Label: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "label")}
+	}), 0, 12)
+	rapid.Check(t, func(t *rapid.T) {
+		gold, predicted := list.Draw(t, "gold"), list.Draw(t, "predicted")
+		want := make([]span.Pair, len(gold))
+		for i := range want {
+			want[i] = span.Pair{Gold: i, Predicted: -1}
+		}
+		paired := map[int]bool{}
+		for {
+			best, same := span.Pair{}, false
+			for i, g := range gold {
+				for j, p := range predicted {
+					iou := span.IoU(g, p)
+					if want[i].Predicted < 0 && !paired[j] && iou > 0 && (iou > best.IoU || iou == best.IoU && g.Label == p.Label && !same) {
+						best, same = span.Pair{Gold: i, Predicted: j, IoU: iou}, g.Label == p.Label
+					}
+				}
+			}
+			if best.IoU == 0 {
+				break
+			}
+			want[best.Gold], paired[best.Predicted] = best, true
+		}
+		for j := range predicted {
+			if !paired[j] {
+				want = append(want, span.Pair{Gold: -1, Predicted: j})
+			}
+		}
+		if got := span.Pairs(gold, predicted); !slices.Equal(got, want) {
+			t.Fatalf("%+v, want %+v", got, want)
+		}
+	})
+}
+
+// BenchmarkPairs: the time per span must hardly grow with the number of spans.
+func BenchmarkPairs(b *testing.B) {
+	for _, n := range []int{1000, 16_000} {
+		var gold, predicted []span.Span
+		for i := range n {
+			gold, predicted = append(gold, span.Span{Start: 10 * i, End: 10*i + 5}), append(predicted, span.Span{Start: 10*i + 1, End: 10*i + 6})
+		}
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				span.Pairs(gold, predicted)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/span")
+		})
+	}
+}
+
 // A span without a place, -1 to -1 or empty, matches nothing, not even one with the
 // same label and offsets; it stays in the denominators.
 func TestSpansWithoutAPlace(t *testing.T) {

@@ -29,17 +29,19 @@ type ExecOptions struct {
 	// every program needs.
 	Pass []string
 	Keys model.Keys // not shown in what processes say
+	// Changed reports that the program is another one than that to ask: no process of it
+	// is started. It may be nil.
+	Changed func() bool
 }
 
 // Exec asks processes of one command, which are started when they are needed
 // and kept: as many as calls are in flight at once. It implements
 // [model.Client]. Close it.
 type Exec struct {
+	options ExecOptions
 	words   []string
 	path    string
-	dir     string
 	env     environment
-	keys    model.Keys
 	grace   time.Duration // what Close gives processes to end by themselves
 	maxLine int
 
@@ -74,7 +76,7 @@ func NewExec(command string, o ExecOptions) (*Exec, error) {
 		vars = os.Environ()
 	}
 	return &Exec{
-		words: words, path: path, dir: o.Dir, env: newEnvironment(vars, o.Dir, o.Pass), keys: o.Keys,
+		options: o, words: words, path: path, env: newEnvironment(vars, o.Dir, o.Pass),
 		grace: 2 * time.Second, maxLine: maxAnswer, live: map[*worker]struct{}{},
 	}, nil
 }
@@ -113,7 +115,7 @@ func (e *Exec) Complete(ctx context.Context, r *eval.Request) (eval.Response, er
 			err = e.explain(w, err)
 		}
 		e.release(w)
-		e.keys.CleanAnswer(&response)
+		e.options.Keys.CleanAnswer(&response)
 		return response, err
 	}
 }
@@ -143,7 +145,7 @@ func (e *Exec) explain(w *worker, err error) error {
 	case w.broken:
 		failure.Remedy = "run the command by hand: it must answer every line of standard input with one line of standard output"
 	}
-	return e.keys.Clean(failure)
+	return e.options.Keys.Clean(failure)
 }
 
 // begin counts a call that [Exec.Close] has to wait for; it is false when the
@@ -177,7 +179,11 @@ func (e *Exec) take() (*worker, error) {
 		delete(e.live, w)
 		w.discard()
 	}
-	w, err := startWorker(e.command(), e.maxLine, e.keys)
+	if e.options.Changed != nil && e.options.Changed() {
+		return nil, &model.Error{Kind: eval.ErrUnavailable, Unreachable: true, Final: true, Message: "the program changed since the run began",
+			Remedy: "run the same command again"}
+	}
+	w, err := startWorker(e.command(), e.maxLine, e.options.Keys)
 	if err != nil {
 		return nil, notStarted(e.words[0], err)
 	}
@@ -191,7 +197,7 @@ func (e *Exec) take() (*worker, error) {
 }
 
 func (e *Exec) command() *exec.Cmd {
-	return &exec.Cmd{Path: e.path, Args: e.words, Dir: e.dir, Env: e.env.vars}
+	return &exec.Cmd{Path: e.path, Args: e.words, Dir: e.options.Dir, Env: e.env.vars}
 }
 
 // notStarted classifies the error of starting a program: an error of the program

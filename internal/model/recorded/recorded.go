@@ -265,7 +265,7 @@ const header = "---\nversion: 2\ninteractions:\n"
 const entry = "  - {"
 
 // Start creates the cassette, or with resume continues an existing one. Without
-// resume, a file that exists is not written over, as recordings cost money.
+// resume, a file that has exchanges is not written over, as recordings cost money.
 func (r *Recorder) Start(file string, resume bool) error {
 	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
 		return fmt.Errorf("recording to %s: no such folder", file)
@@ -286,7 +286,7 @@ func (r *Recorder) start(file string, resume bool) error {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return err
-	case !resume:
+	case !resume && info.Size() != int64(len(header)): // else a process was killed before its first exchange
 		return errors.New("the file exists; remove it or choose another")
 	case info.Size() > 0:
 		old, err := cassette.LoadWithFS(file, onDisk{file})

@@ -232,7 +232,7 @@ func TestCassettesThatCannotBeUsed(t *testing.T) {
 			t.Errorf("%s: got %v, want an error with %q", test.name, err, test.want)
 		}
 	}
-	file := write(t)
+	file := write(t, exchange(chatURL, chatBody, 200, ""))
 	if err := recorded.NewRecorder(http.DefaultTransport).Start(file, false); err == nil || !strings.Contains(err.Error(), file) {
 		t.Errorf("recording over a file: got %v, want an error that names it", err)
 	}

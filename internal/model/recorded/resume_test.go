@@ -46,6 +46,7 @@ func tape(t *testing.T, server *wiretest.Server, file string, resume bool, first
 func TestAKilledRecordingGoesOn(t *testing.T) {
 	server := wiretest.NewServer(t)
 	whole := filepath.Join(t.TempDir(), "whole.yaml")
+	tape(t, server, whole, false, 0, 0) // killed before the first request: it is as new
 	tape(t, server, whole, false, 0, 3)
 	data, err := os.ReadFile(whole)
 	if err != nil {

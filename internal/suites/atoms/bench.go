@@ -228,9 +228,7 @@ func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
 	if err != nil {
 		return on
 	}
-	if on.Read = b.reading; a.Pipeline != nil {
-		on.Read = kit.Hash(b.reading.String(), answersVersion)
-	}
+	on.Read = b.reading
 	switch {
 	case a.Simulated:
 		on.Asked = kit.Hash(c.item.Gold.String(), b.reading.String())

@@ -295,9 +295,6 @@ func readAnswer(reply, root string) (b *bundle, lenient bool, reason, detail str
 	return b, found.Repaired || found.Wrapped, "", ""
 }
 
-// answersVersion is that of the rules that read the answers of pipelines outside.
-const answersVersion = "2"
-
 // readFiles reads files as an object of texts by path, or as a list as outcomes are stored, which
 // the arms of other runs give. Files that are no Markdown are passed over, as in a folder.
 func readFiles(data json.RawMessage) (files []okf.File, err error) {

@@ -104,7 +104,8 @@ func TestGoldOfLists(t *testing.T) {
 		t.Error("a value is gold that is not in the text")
 	}
 
-	// The study reads what they said.
+	// The study reads what they said, also where the data have gold.
+	write(t, dir, map[string]string{"d.jsonl": strings.ReplaceAll(files["d.jsonl"], `"}`+"\n", `","gold":{"day":null,"tags":["red"]}}`+"\n")})
 	if err := os.WriteFile(filepath.Join(dir, "gold.jsonl"), append(append(append(line, '\n'), empty...), '\n'), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -284,7 +284,7 @@ func (o *overlay) Locate(i int, err error) error { return o.source.Locate(o.at[i
 
 func (o *overlay) read(i int) (Document, error) {
 	d, err := o.source.read(o.at[i])
-	d.Truth = o.truth[i]
+	d.Truth, d.Gold = o.truth[i], nil
 	return d, err
 }
 

@@ -108,7 +108,7 @@ func (s *Scale) Word(pass bool) string {
 // scripts write a word behind a number without a space.
 var (
 	grade   = regexp.MustCompile(`^(-?\d+)(?:$|[^\p{Latin}\pN.,–-]|[.,–-](?:$|\D))`)
-	noGrade = regexp.MustCompile(`^-?\d+(?:\s*[–—−-]\s*\d|\s+(?:OR|TO)\s+\d|\s+\d+\s*/\s*\d)`)
+	noGrade = regexp.MustCompile(`^-?\d+(?:[ \t]*[–—−-][ \t]*\d+[ \t]*(?:$|[^\pL\pN \t])|[ \t]+(?:OR|TO)[ \t]+\d|[ \t]+\d+[ \t]*/[ \t]*\d)`)
 )
 
 // A verdict is a word of its own, and not one of two that are joined.

@@ -241,6 +241,8 @@ func TestPasses(t *testing.T) {
 		}},
 		{grades, map[string]string{
 			"5": "pass", "**4**: fine": "pass", "4/5": "pass", "4.": "pass", "4, curt": "pass", "4. Good": "pass", "3 – weak": "fail", "1\n2": "fail", "4分。回答正确": "pass", "4점": "pass", "4点です": "pass", "3 - weak": "fail",
+			"4\n\n- 2 of 3 facts are named.\n- Clear.": "pass", "3\n2/3 of the criteria are met": "fail", "4 - 2 minor errors": "pass", "4 – 3 facts, of 3": "pass",
+			"3 - 4\nBetween them.": "", "3–4: so so": "", "3-4/5": "", "3 TO 4": "",
 			"3,5": "", "3.5": "", "3½": "", "1st: bad. 5 overall": "", "4-5": "", "3 - 4": "", "4—5": "", "4 1/2": "", "4 or 5": "", "9": "", "-4": "", "0": "", "PASS": "", "4th": "", "99999999999999999999": "",
 		}},
 	} {

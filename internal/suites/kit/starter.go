@@ -18,19 +18,11 @@ import (
 // studyFile is the name of the study file in its folder.
 const studyFile = "study.yaml"
 
-// A File is a file to write. Its path has slashes and is relative to the folder.
-type File struct {
-	Path  string
-	Write func(io.Writer) error
-}
+// A File is a file to write.
+type File = disk.New
 
 // Bytes is a file with fixed content.
-func Bytes(path string, data []byte) File {
-	return File{path, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	}}
-}
+func Bytes(path string, data []byte) File { return File{Path: path, Write: disk.Bytes(data)} }
 
 // Template lists the files below a folder of an embedded file system, the study
 // file first.
@@ -54,46 +46,8 @@ func Template(fsys fs.FS, folder string) ([]File, error) {
 	return files, nil
 }
 
-// WriteFiles writes files into a folder and lists their paths. A file that
-// already exists, or a path that leaves the folder, is an error. After an error none of them is
-// left.
-func WriteFiles(dir string, files []File) ([]string, error) {
-	var errs []error
-	for _, f := range files {
-		path := filepath.Join(dir, filepath.FromSlash(f.Path))
-		if !filepath.IsLocal(filepath.FromSlash(f.Path)) {
-			errs = append(errs, fmt.Errorf("%s is not in %s", f.Path, dir))
-		} else if _, err := os.Lstat(path); err == nil { // also finds a dangling symlink
-			errs = append(errs, fmt.Errorf("%s already exists: choose another folder or move it", path))
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, err)
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	_, err := os.Lstat(dir)
-	isNew := err != nil
-	var paths []string
-	for _, f := range files {
-		path := filepath.Join(dir, filepath.FromSlash(f.Path))
-		err := os.MkdirAll(filepath.Dir(path), 0o755)
-		if err == nil {
-			err = disk.Create(path, f.Write)
-		}
-		if err != nil {
-			for _, written := range paths {
-				err = errors.Join(err, os.Remove(written))
-			}
-			if isNew {
-				_ = os.Remove(dir) // stays if others wrote into it
-			}
-			return nil, fmt.Errorf("writing %s: %w", path, err)
-		}
-		paths = append(paths, path)
-	}
-	return paths, nil
-}
+// WriteFiles is [disk.CreateAll].
+func WriteFiles(dir string, files []File) ([]string, error) { return disk.CreateAll(dir, files) }
 
 // ignored is a .gitignore: stores and reports are made, and may be large or private. The ledger
 // is the record of what TEST was used for.

@@ -272,9 +272,6 @@ type payload struct {
 	Choices  []string `json:"choices,omitempty"`
 }
 
-// readVersion changes when answers are read in another way: those of earlier runs are read again.
-const readVersion = "2"
-
 // Basis returns what a trial depends on beside the question and the prompt: what it takes to
 // read an answer, with gold where text is matched, the answers that local arms and simulated
 // models have from gold, and what the judge is shown.
@@ -283,7 +280,7 @@ func (b *bench) Basis(t eval.Trial) (on eval.Basis) {
 	if err != nil {
 		return on
 	}
-	read := append([]string{readVersion, q.match}, q.choices...)
+	read := append([]string{q.match}, q.choices...)
 	if q.byText() && q.match != matchRubric { // nothing is left out of a reply that matches
 		read = append(read, q.answers...)
 	}

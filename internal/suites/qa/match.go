@@ -14,9 +14,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// marked finds the line that gives the final answer after reasoning.
-var marked = regexp.MustCompile(`(?im)^[\s*_#>]*(?:final )?answer\s*[*_]*\s*:[*_]*[ \t]*`)
-
 // final is the answer in a reply: what <answer> or \boxed{} marks at its end, else the
 // text after the last "Answer:" at the start of a line, else the whole reply. Lenient
 // means that something else was left out, such as a courtesy after it. Nothing is left
@@ -31,13 +28,32 @@ func (q *question) final(reply string) (answer string, lenient bool) {
 	return afterMark(bare.Text), bare.Lenient
 }
 
+// afterMark is the text after the last mark, "Answer:" or "Final answer:", which may have signs of
+// Markdown around it. It goes back from colon to colon: a reply may be long.
 func afterMark(reply string) string {
-	if at := marked.FindAllStringIndex(reply, -1); at != nil {
-		if rest := strings.TrimSpace(reply[at[len(at)-1][1]:]); rest != "" {
-			reply = rest
+	const space = " \t\n\f\r"
+	for at := strings.LastIndexByte(reply, ':'); at >= 0; at = strings.LastIndexByte(reply[:at], ':') {
+		before := strings.TrimRight(strings.TrimRight(strings.TrimRight(reply[:at], space), "*_"), space)
+		before, found := cutFolded(before, "answer")
+		if !found {
+			continue
+		}
+		before, _ = cutFolded(before, "final ")
+		if before = strings.TrimRight(before, " \t\f\r*_#>"); before == "" || strings.HasSuffix(before, "\n") {
+			return cmp.Or(strings.TrimSpace(strings.TrimLeft(reply[at+1:], "*_")), strings.TrimSpace(reply))
 		}
 	}
 	return strings.TrimSpace(reply)
+}
+
+// cutFolded cuts a word off the end of a text, in upper or lower case; an s may be a long one.
+func cutFolded(s, word string) (before string, found bool) {
+	for n := len(word); n <= min(len(word)+1, len(s)); n++ {
+		if strings.EqualFold(s[len(s)-n:], word) {
+			return s[:len(s)-n], true
+		}
+	}
+	return s, false
 }
 
 // byText reports whether the text of an answer is matched.
@@ -175,7 +191,7 @@ func (q *question) choice(answer string) (string, bool) {
 	whole := q.settles(first)
 	for line := range strings.Lines(rest) {
 		line = strings.TrimSpace(line)
-		if whole && !letterAlone.MatchString(line) && !said.MatchString(line) {
+		if whole && !q.settles(line) && !said.MatchString(line) {
 			continue // a remark on another choice
 		}
 		if other, names := q.named(line); names && other != letter {
@@ -185,8 +201,8 @@ func (q *question) choice(answer string) (string, bool) {
 	return letter, ok
 }
 
-// settles reports whether a line is a letter, alone or before the text of its choice: what
-// follows may go through the others.
+// settles reports whether a line is a letter, alone or before the text of its choice: remarks
+// on other choices may follow, but no second line of this kind.
 func (q *question) settles(line string) bool {
 	line = strings.TrimSpace(line)
 	m := letterFirst.FindStringSubmatch(line)
@@ -276,21 +292,29 @@ func digitBefore(s string) bool {
 
 var minus = strings.NewReplacer("−", "-", "–", "-")
 
-// joined leaves out the spaces in thousands that no letter or other digit stands at. Three and more
-// groups of three digits may be a list.
+// joined leaves out the spaces in thousands that no label or other digit stands at. Three and more
+// groups before a bracket are a list.
 func joined(s string) string {
 	var b strings.Builder
 	end := 0
 	for _, at := range spaced.FindAllStringIndex(s, -1) {
-		before, _ := utf8.DecodeLastRuneInString(strings.TrimRight(s[:at[0]], ".,'’"))
+		left := strings.TrimRight(s[:at[0]], ".,'’")
+		before, _ := utf8.DecodeLastRuneInString(left)
 		after, _ := utf8.DecodeRuneInString(s[at[1]:])
-		groups := strings.Fields(s[at[0]:at[1]])
-		if list := len(groups) > 2 && len(groups[0]) == 3; !list && !unicode.IsDigit(before) && !unicode.IsLetter(before) && !unicode.IsDigit(after) {
+		word := left[len(strings.TrimRightFunc(left, unicode.IsLetter)):]
+		list := after == ']' && strings.Count(s[at[0]:at[1]], " ") > 1
+		if !list && !labels(word) && !unicode.IsDigit(before) && !unicode.IsDigit(after) {
 			b.WriteString(s[end:at[0]] + strings.ReplaceAll(s[at[0]:at[1]], " ", ""))
 			end = at[1]
 		}
 	}
 	return b.String() + s[end:]
+}
+
+// labels reports whether a number right after a word is part of a name, as in CO2, and not money.
+func labels(word string) bool {
+	_, err := text.ParseNumber(word + "1")
+	return err != nil && word != "R"
 }
 
 func formatNumber(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

@@ -15,6 +15,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -459,6 +460,38 @@ func TestOddReplies(t *testing.T) {
 	}
 }
 
+// The mark found from the end is the last one that a search from the beginning finds.
+func TestAfterMark(t *testing.T) {
+	marked := regexp.MustCompile(`(?im)^[\s*_#>]*(?:final )?answer\s*[*_]*\s*:[*_]*[ \t]*`)
+	parts := rapid.SampledFrom([]string{"answer", "Answer:", "final ", "FINAL ", "anſwer", "ſ", ":", "*", "_", "#", ">", " ", "\n", "\t", "\r", "\v", "x", "\xc5", "\u00a0"})
+	rapid.Check(t, func(t *rapid.T) {
+		reply := strings.Join(rapid.SliceOfN(parts, 0, 14).Draw(t, "reply"), "")
+		want := strings.TrimSpace(reply)
+		if at := marked.FindAllStringIndex(reply, -1); at != nil {
+			if rest := strings.TrimSpace(reply[at[len(at)-1][1]:]); rest != "" {
+				want = rest
+			}
+		}
+		if got := afterMark(reply); got != want {
+			t.Fatalf("%q gives %q, want %q", reply, got, want)
+		}
+	})
+}
+
+// BenchmarkAfterMark: a mark at the end of a long reply is found without reading it.
+func BenchmarkAfterMark(b *testing.B) {
+	for _, n := range []int{1000, 1_000_000} {
+		for name, end := range map[string]string{"mark": "\nAnswer: 12", "none": "\n12"} {
+			reply := strings.Repeat("So 3 boxes: the answer. ", n/24) + end
+			b.Run(fmt.Sprintf("%s of %d", name, n), func(b *testing.B) {
+				for b.Loop() {
+					afterMark(reply)
+				}
+			})
+		}
+	}
+}
+
 // A reply that was cut off is malformed, whatever it says: what came after is not known.
 func TestCutOff(t *testing.T) {
 	for _, reply := range []string{"3 boxes of 4, so 12 apples in all.\n\nAnswer:", "Answer: 12", "Answer: 12\n\nOr", "12"} {
@@ -533,12 +566,25 @@ func TestAmbiguousReplies(t *testing.T) {
 		{matchChoice, cities, "**B**\n\n**A** is wrong because Paris is in France.\n**C** is wrong too.", "B"},
 		{matchChoice, cities, "B. Rome\n\nA. Paris is in France.\nC. Oslo is in Norway.", "B"},
 		{matchChoice, cities, "B. Rome\nIt is the capital.", "B"},
+		{matchChoice, cities, "A. Paris\nB. Rome\nC. Oslo", noChoice},
+		{matchChoice, cities, "(A) Paris\n(B) Rome", noChoice},
+		{matchChoice, cities, "**B.** Rome\n\n**A.** Paris", noChoice},
+		{matchChoice, cities, "A) Paris\nB) Rome\nC) Oslo\n\nThe answer is B.", "B"},
+		{matchChoice, cities, "B. Rome\n\nB. Rome", "B"},
 		{matchChoice, cities, "D\n\nNone.", noChoice},
 		{matchChoice, []string{"x", "y"}, "y", "B"},
 		{matchNumeric, nil, "It costs 10 000 euros.", "10000"},
 		{matchNumeric, nil, "CO2 300", "300"},
 		{matchNumeric, nil, "In Q1 500 units", "500"},
 		{matchNumeric, nil, "[100 200 300]", "300"},
+		{matchNumeric, nil, "150 000 000 km", "1.5e+08"},
+		{matchNumeric, nil, "It is 299 792 458 m/s.", "2.99792458e+08"},
+		{matchNumeric, nil, `\[150 000 000\]`, "1.5e+08"},
+		{matchNumeric, nil, "R12 500", "12500"},
+		{matchNumeric, nil, "CHF1 250, at most", "1250"},
+		{matchNumeric, nil, "Rs12 500", "12500"},
+		{matchNumeric, nil, "NOK12 000", "12000"},
+		{matchNumeric, nil, "x2 100", "100"},
 		{matchNumeric, nil, "10%–15%", "15"},
 		{matchNumeric, nil, "5 €–7 €", "7"},
 		{matchNumeric, nil, "$–7", "-7"},
@@ -569,6 +615,9 @@ func TestAmbiguousReplies(t *testing.T) {
 		if q, err := parse(cells{"question": {"?"}, "answer": {gold}, "choices": c}, matchNormalized); err != nil || q.answers[0] != want {
 			t.Errorf("gold %s is %s, %v; want %s", gold, q.answers, err, want)
 		}
+	}
+	if q, err := parse(cells{"question": {"?"}, "answer": {"150 000 000"}, "match": {matchNumeric}}, matchNormalized); err != nil || q.numbers[0] != 150e6 {
+		t.Errorf("gold in thousands: %v, %v", q, err)
 	}
 	if _, err := parse(cells{"question": {"?"}, "answer": {"1."}, "choices": signs}, matchNormalized); err == nil {
 		t.Error("gold that could be two choices is read as one")

@@ -37,6 +37,7 @@ func Suite() kit.Suite {
 			Metrics:   metrics(),
 			Primary:   []string{metricFragment},
 			Secondary: []string{metricUnanimous, metricRun, metricAgreement, metricAccuracy, metricCoherent},
+			Reads:     1,
 		},
 		GoldKey: "gold.path",
 		Blind: kit.Blind{Data: []kit.Datum{{Key: "data", Keep: []string{"path", "columns"}}, {Key: "gold", Keep: []string{"path", "columns"}}},

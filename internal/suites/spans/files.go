@@ -158,20 +158,21 @@ func exports() []kit.Export {
 	for _, f := range spanfile.Formats {
 		if f.Written != "" {
 			list = append(list, kit.Export{Name: f.Name, Doc: "ARM" + f.Extension + ": " + f.Written + ", from the spans of each arm",
-				Write: perArm(f.Extension, func(_ *Bench, _ kit.Kept, trials []*trial, w io.Writer) error {
+				Write: perArm(f.Extension, func(_ *Bench, _ kit.Kept, trials []*trial, w io.Writer) (string, error) {
 					var docs []spanfile.Doc
 					for _, t := range trials {
 						docs = append(docs, spanfile.Doc{ID: t.record.ID, Text: t.record.Text, Group: t.record.Group, Labelled: t.Outcome.Kind == eval.OK, Spans: t.spans})
 					}
-					return f.Write(w, docs)
+					docs, lost := f.Fit(docs)
+					return lost.String(), f.Write(w, docs)
 				})})
 		}
 	}
 	return list
 }
 
-// perArm exports a file for each arm, with the first trial of every text.
-func perArm(extension string, write func(b *Bench, k kit.Kept, trials []*trial, w io.Writer) error) func(kit.Bench, kit.Kept, string) (string, error) {
+// perArm exports a file for each arm, with the first trial of every text, and says what write says.
+func perArm(extension string, write func(b *Bench, k kit.Kept, trials []*trial, w io.Writer) (lost string, err error)) func(kit.Bench, kit.Kept, string) (string, error) {
 	return func(bench kit.Bench, k kit.Kept, dir string) (string, error) {
 		b, byArm := bench.(*Bench), map[string][]*trial{}
 		for of, err := range k.Outcomes() {
@@ -183,11 +184,19 @@ func perArm(extension string, write func(b *Bench, k kit.Kept, trials []*trial, 
 			}
 		}
 		var files []kit.File
+		all := ""
 		for _, arm := range slices.Sorted(maps.Keys(byArm)) {
 			name := strings.NewReplacer("/", "_", ":", "_").Replace(arm) + extension
-			files = append(files, kit.File{Path: name, Write: func(w io.Writer) error { return write(b, k, byArm[arm], w) }})
+			files = append(files, kit.File{Path: name, Write: func(w io.Writer) error {
+				lost, err := write(b, k, byArm[arm], w)
+				if lost != "" {
+					all += "\n" + name + ": " + lost
+				}
+				return err
+			}})
 		}
-		return written(dir, files)
+		paths, err := written(dir, files)
+		return paths + all, err
 	}
 }
 
@@ -202,7 +211,7 @@ func written(dir string, files []kit.File) (string, error) {
 	return fmt.Sprintf("%s to %s", strings.Join(paths, ", "), dir), nil
 }
 
-func exportSnapshot(b *Bench, k kit.Kept, trials []*trial, w io.Writer) error {
+func exportSnapshot(b *Bench, k kit.Kept, trials []*trial, w io.Writer) (string, error) {
 	a := trials[0].arm
 	f := &spanfile.SnapshotFile{Timestamp: k.Run().Created, SourceFile: k.Run().Study, JudgeModel: b.judgeOf(a)}
 	if a.snapshot != nil {
@@ -212,7 +221,7 @@ func exportSnapshot(b *Bench, k kit.Kept, trials []*trial, w io.Writer) error {
 	took := map[eval.Trial]float64{}
 	for c, err := range k.Calls() {
 		if err != nil {
-			return err
+			return "", err
 		}
 		if c.Stage == eval.StageRun {
 			took[c.Trial] += c.LatencyMS
@@ -229,7 +238,7 @@ func exportSnapshot(b *Bench, k kit.Kept, trials []*trial, w io.Writer) error {
 		tally.Add(&l)
 	}
 	buffered := bufio.NewWriter(w)
-	return errors.Join(f.Write(buffered, tally.Summary(1)), buffered.Flush())
+	return "", errors.Join(f.Write(buffered, tally.Summary(1)), buffered.Flush())
 }
 
 // recorded is the result of a snapshot that a trial repeats, or nil.

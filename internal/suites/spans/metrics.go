@@ -2,6 +2,8 @@ package spans
 
 import (
 	_ "embed"
+	"maps"
+	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/measure"
@@ -63,26 +65,32 @@ func stated(parts []eval.Counted) []measure.Stated {
 	return measure.MergeStated(counts)
 }
 
-// macroF1 is the mean F1 over roles. A part of a row has four numbers for a role of a
-// text: its number, and the counts of correct, predicted and gold spans.
+// macroF1 is the mean F1 over the roles of all the data; one that a resample lacks has its F1 of
+// these. Else a fault that brings a role of its own would leave the mean in many resamples, and more
+// of them would raise its limits. A part of a row has four numbers for a role of a text: its number,
+// and the counts of correct, predicted and gold spans.
 func macroF1(parts []eval.Counted) float64 {
-	sums := map[float64]*[3]float64{}
-	most := -1.0
+	type role struct{ drawn, all [3]float64 }
+	sums := map[float64]*role{}
 	for _, p := range parts {
 		s := sums[p.Row[0]]
 		if s == nil {
-			s = new([3]float64)
+			s = new(role)
 			sums[p.Row[0]] = s
-			most = max(most, p.Row[0])
 		}
-		for k := range s {
-			s[k] += p.N * p.Row[1+k]
+		for k := range s.all {
+			s.drawn[k] += p.N * p.Row[1+k]
+			s.all[k] += p.All * p.Row[1+k]
 		}
 	}
 	total, n := 0.0, 0.0
-	for role := 0.0; role <= most; role++ { // in order, so that the sum does not depend on the map
-		if s := sums[role]; s != nil && s[1]+s[2] > 0 {
-			total += 2 * s[0] / (s[1] + s[2])
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		of := sums[name].drawn
+		if of[1]+of[2] == 0 {
+			of = sums[name].all
+		}
+		if of[1]+of[2] > 0 {
+			total += 2 * of[0] / (of[1] + of[2])
 			n++
 		}
 	}

@@ -153,6 +153,21 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
+// TestRolesOfAllData: a role that a resample lacks counts in its macro F1 as in all the data, so one
+// that only a fault brings never leaves the mean.
+func TestRolesOfAllData(t *testing.T) {
+	right, wrong := eval.Row{0, 1, 1, 1}, eval.Row{1, 0, 1, 0}
+	for n := range 3 {
+		if f := macroF1([]eval.Counted{{Row: right, N: 3, All: 3}, {Row: wrong, N: float64(n), All: 1}}); f != 0.5 {
+			t.Errorf("with the fault %d times: %v, want 0.5", n, f)
+		}
+	}
+	suite := Suite()
+	if m, _ := suite.Suite.Metric(metricMacro); !m.Whole {
+		t.Error("the estimate is not given the roles of all the data")
+	}
+}
+
 // figures are the scores of an answer by metric; those without a denominator are
 // left out.
 func figures(b *Bench, c eval.Case) map[string]float64 {

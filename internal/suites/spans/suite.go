@@ -34,6 +34,7 @@ func Suite() kit.Suite {
 			Metrics:   metrics(),
 			Primary:   []string{metricF1},
 			Secondary: []string{metricPrecision, metricRecall, metricPartial, metricTotal, metricErrorRate},
+			Reads:     1,
 		},
 		Blind: kit.Blind{Data: []kit.Datum{{Key: "data", Kit: `[{"path": "data/records.jsonl"}]`, Places: []string{"data/records.jsonl"}}},
 			Arms: "arms", Drop: []string{"human"}},

@@ -55,7 +55,7 @@ type document struct {
 
 type system struct {
 	name    string
-	answers map[string]jsontext.Value // by document; a failed one has none
+	answers map[string]jsontext.Value // by document
 	scores  map[string]float64        // by the benchmark's own definition
 }
 
@@ -84,6 +84,12 @@ func importer(name string, read func(dir string) (*corpus, error)) func(files []
 				return nil, fmt.Errorf("%s: the system %q: want letters, digits, dots, dashes and underscores: rename it", files[0], s.name)
 			}
 		}
+		c.systems = slices.DeleteFunc(c.systems, func(s system) bool {
+			if len(s.answers) == 0 { // an arm without answers is an error
+				c.leave("all of system " + s.name + ", which has no answer that can be read")
+			}
+			return len(s.answers) == 0
+		})
 		written, err := kit.WriteFiles(to, c.files(kit.StudyName(to, name)))
 		if err != nil {
 			return nil, err
@@ -115,7 +121,7 @@ func (c *corpus) writeDocuments(w io.Writer) error {
 		content, err := d.text()
 		if err != nil {
 			c.leave("the text of the file cannot be read, so the study has its name alone: " + err.Error())
-			content = "[" + filepath.Base(d.file) + "]"
+			content = "[" + d.id + "]" // equal texts would be one observation
 		}
 		row := map[string]any{"document_id": d.id, "schema": d.schema, "text": content, "gold": json.RawMessage(d.gold)}
 		for name, value := range d.extra {
@@ -287,11 +293,14 @@ func names(dir, ext string) ([]string, error) {
 	return list, nil
 }
 
-// beside finds a file with a name and one of the extensions of documents.
+// beside finds a file with a name and one of the extensions of documents, in any case.
 func beside(dir, name string) string {
-	for _, ext := range []string{".txt", ".pdf", ".csv", ".xml", ".html", ".md", ".docx", ".xlsx", ".png", ".jpg", ".jpeg", ".tiff"} {
-		if info, err := os.Lstat(filepath.Join(dir, name+ext)); err == nil && info.Mode().IsRegular() {
-			return filepath.Join(dir, name+ext)
+	entries, _ := os.ReadDir(dir)
+	for _, ext := range []string{".txt", ".pdf", ".csv", ".xml", ".html", ".md", ".docx", ".xlsx", ".png", ".jpg", ".jpeg", ".jfif", ".tiff"} {
+		for _, e := range entries {
+			if its, ok := strings.CutPrefix(e.Name(), name); ok && strings.EqualFold(its, ext) && e.Type().IsRegular() {
+				return filepath.Join(dir, e.Name())
+			}
 		}
 	}
 	return ""

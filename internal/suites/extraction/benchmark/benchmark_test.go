@@ -2,6 +2,7 @@ package benchmark
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -92,6 +93,53 @@ func TestDocuBenchScores(t *testing.T) {
 		if got, err := docuBenchScore(result.Data, schema, label); err != nil || math.Abs(got-c.want) > 1e-6 {
 			t.Errorf("%s: %v, %v, want %v", c.path, got, err, c.want)
 		}
+	}
+}
+
+// Cases of scorer.py at 27ce5be4, counted by hand.
+func TestDocuBenchRules(t *testing.T) {
+	const nullable = `{"type": "object", "properties": {"o": {"type": ["object", "null"], "properties": {"n": {"type": "string"}, "l": {"type": "array"}}}}}`
+	for _, c := range []struct {
+		name, schema, label, answer string
+		want                        float64
+	}{
+		{"true is 1", `{"type": "object", "properties": {"b": {"type": "boolean"}, "c": {"type": "boolean"}}}`, `{"b": true, "c": false}`, `{"b": 1, "c": 0}`, 1},
+		{"true is not yes", `{"type": "object", "properties": {"b": {"type": "boolean"}}}`, `{"b": true}`, `{"b": "true"}`, 0},
+		{"a list in a nullable object, which is a leaf besides", nullable, `{"o": {"n": "x", "l": [1, 2]}}`, `{"o": {"n": "x", "l": [2, 1]}}`, 2.0 / 3},
+		{"a nullable object of lists alone is no leaf", `{"type": "object", "properties": {"o": {"type": ["object", "null"], "properties": {"l": {"type": "array"}}}}}`, `{"o": {"l": [1, 2]}}`, `{"o": {"l": [2, 1]}}`, 1},
+		{"an object without members is no leaf", `{"type": "object", "properties": {"o": {"type": "object"}, "n": {"type": "string"}}}`, `{"o": {"x": 1}, "n": "a"}`, `{"o": {"x": 2}, "n": "a"}`, 1},
+	} {
+		if got, err := docuBenchScore(jsontext.Value(c.answer), jsontext.Value(c.schema), jsontext.Value(c.label)); err != nil || math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%s: %v, %v, want %v", c.name, got, err, c.want)
+		}
+	}
+	long := `{"l": [1` + strings.Repeat(", 1", 10_000) + `]}`
+	if _, err := docuBenchScore(jsontext.Value(long), jsontext.Value(`{"type": "object", "properties": {"l": {"type": "array"}}}`), jsontext.Value(long)); !errors.Is(err, errTooLong) {
+		t.Error(err)
+	}
+}
+
+// The folder of a group is named from inside of it too.
+func TestFolderOfAGroup(t *testing.T) {
+	t.Chdir("testdata/extractbench/data/short")
+	c, err := extractBench(".")
+	if err != nil || len(c.documents) != 2 || c.documents[0].id != "short/bill" || c.documents[0].extra["length"] != "short" {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// The file of a document can have its extension in capitals. Documents without a text stay apart.
+func TestFileOfADocument(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a.TXT", "a.json", "ab.txt"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("text of "+name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := &corpus{documents: []document{{id: "a", gold: jsontext.Value("{}"), file: beside(dir, "a")}, {id: "b", gold: jsontext.Value("{}"), file: beside(dir, "b")}}}
+	var b strings.Builder
+	if err := c.writeDocuments(&b); err != nil || !strings.Contains(b.String(), `"text of a.TXT"`) || !strings.Contains(b.String(), `"text":"[b]"`) {
+		t.Errorf("%s, %v", b.String(), err)
 	}
 }
 
@@ -229,6 +277,7 @@ func TestErrors(t *testing.T) {
 		{"a result of a pipeline", "extractbench", map[string]string{"d/a.test.json": `{"data_schema": {}, "expected_output": {}}`, "o/a.result.json": "{}"}, "unknown version of a result"},
 		{"a name that leaves the folder", "extractbench", map[string]string{"d/a.test.json": `{"data_schema": {}, "expected_output": {}}`, "o/a.result.json": `{"request": {"example_id": "d/a"}, "pipeline_name": "../../x", "output": {"data": {}}}`}, `the system "../../x": want letters`},
 		{"a name for another file", "docubench", map[string]string{"labels/a.json": "{}", "schemas/a.json": "{}", "results/a: b/a.json": `{"data": {}}`}, `the system "a: b": want letters`},
+		{"two results about a document", "extractbench", map[string]string{"d/a.test.json": `{"data_schema": {}, "expected_output": {}}`, "o/a.result.json": `{"request": {"example_id": "d/a"}, "pipeline_name": "x"}`, "p/a.result.json": `{"request": {"example_id": "d/a"}, "pipeline_name": "x"}`}, `p/a.result.json: pipeline "x" has a result about d/a already`},
 		{"the same name twice", "extractbench", map[string]string{"x/t-schema.json": "{}", "x/pdf+gold/a.gold.json": "{}", "y/u-schema.json": "{}", "y/pdf+gold/a.gold.json": "{}"}, `duplicate document "a"`},
 	} {
 		t.Run(c.format+" "+c.name, func(t *testing.T) {
@@ -262,9 +311,9 @@ func TestErrors(t *testing.T) {
 func TestExtractBenchAnswer(t *testing.T) {
 	for output, want := range map[string]string{
 		`{"extracted_data": {"a": 1}}`: `{"a":1}`,
-		`{"extracted_data": null}`:     "",
-		`{"data": {"a": 1}}`:           "",
-		`{"result": {"a": 1}}`:         "",
+		`{"extracted_data": null}`:     `""`, // empty, so that a run scores it
+		`{"data": {"a": 1}}`:           `""`,
+		`{"result": {"a": 1}}`:         `""`,
 	} {
 		path := filepath.Join(t.TempDir(), "a.result.json")
 		if err := os.WriteFile(path, []byte(`{"request": {"example_id": "d/a"}, "pipeline_name": "p", "output": `+output+`}`), 0o644); err != nil {
@@ -276,7 +325,7 @@ func TestExtractBenchAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := systems["p"]
-		if got := string(s.answers["d/a"]); got != want || (s.scores["d/a"] == 1) != (want != "") || (want == "") != (c.left["an answer without output.extracted_data"] == 1) {
+		if got := string(s.answers["d/a"]); got != want || (s.scores["d/a"] == 1) != (want != `""`) || (want == `""`) != (c.left["an answer without output.extracted_data, which is empty here and scores 0"] == 1) {
 			t.Errorf("%s: answer %s, score %v, left out %v", output, got, s.scores["d/a"], c.left)
 		}
 	}

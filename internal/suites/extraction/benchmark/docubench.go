@@ -41,6 +41,9 @@ func docuBench(dir string) (*corpus, error) {
 		if err != nil {
 			return nil, err
 		}
+		if info, err := os.Lstat(filepath.Join(dir, "guidelines", id+".txt")); err == nil && info.Size() > 0 {
+			c.leave("guidelines that the systems were given: add them to prompts that are compared with them")
+		}
 		c.schemas[id], golds[id] = schema, gold
 		c.documents = append(c.documents, document{id: id, schema: id, gold: gold, file: beside(filepath.Join(dir, "documents"), id)})
 	}
@@ -66,6 +69,11 @@ func docuBench(dir string) (*corpus, error) {
 				return nil, err
 			}
 		}
+		for _, d := range c.documents {
+			if s.answers[d.id] == nil && len(s.answers) > 0 {
+				c.leave("a document without an answer of " + s.name + ", whose trial fails")
+			}
+		}
 		c.systems = append(c.systems, s)
 	}
 	return c, nil
@@ -84,16 +92,19 @@ func (c *corpus) docuBenchAnswer(s *system, path, id string, gold jsontext.Value
 		return fmt.Errorf("%s: unknown version of a result: want an object under data", path)
 	}
 	score, err := docuBenchScore(r.Data, c.schemas[id], gold)
-	if err != nil {
+	switch {
+	case errors.Is(err, errTooLong):
+		c.leave("an answer without a score of DocuBench: " + err.Error())
+	case err != nil:
 		return fmt.Errorf("%s: %w", path, err)
+	default:
+		s.scores[id] = score
 	}
-	s.scores[id] = score
-	if r.Score != nil && math.Abs(*r.Score-score) > 1e-6 {
+	if err == nil && r.Score != nil && math.Abs(*r.Score-score) > 1e-6 {
 		c.leave(fmt.Sprintf("its published score differs from that of docs/scoring.md by %.3g or more: %s of %s", 1e-6, id, s.name))
 	}
-	if r.Status == "failed" { // it has a score of its own, and no answer
-		c.leave("a failed answer")
-		return nil
+	if r.Status == "failed" {
+		c.leave("a failed answer, which scores as what it has under data")
 	}
 	s.answers[id] = r.Data
 	return nil
@@ -112,17 +123,23 @@ func docuBenchScore(answer, schema, label jsontext.Value) (float64, error) {
 		return 0, err
 	}
 	t := &docuTotal{}
-	t.walk(s, normal(a), normal(l))
+	t.walk(s, normal(a), normal(l), true)
 	if t.weight == 0 {
-		return 1, nil
+		return 1, t.err
 	}
-	return t.sum / t.weight, nil
+	return t.sum / t.weight, t.err
 }
 
-type docuTotal struct{ sum, weight float64 }
+type docuTotal struct {
+	sum, weight float64
+	err         error
+}
 
-func (t *docuTotal) walk(schema map[string]any, answer, label any) {
-	switch properties, isObject := schema["properties"].(map[string]any); {
+// walk adds the lists in a value, and its leaves outside of lists, unless a nullable object around
+// it is one leaf.
+func (t *docuTotal) walk(schema map[string]any, answer, label any, leaves bool) {
+	properties, isObject := schema["properties"].(map[string]any)
+	switch {
 	case docuType(schema, "array"):
 		a, _ := answer.([]any)
 		l, _ := label.([]any)
@@ -132,20 +149,38 @@ func (t *docuTotal) walk(schema map[string]any, answer, label any) {
 			maps.DeleteFunc(given, func(_ string, v any) bool { return empty(v) })
 			leaves += max(float64(len(given)), 1) / float64(len(l))
 		}
+		if len(a)*len(l) > mostPairs {
+			t.err = errTooLong
+			return
+		}
 		n := float64(max(len(a), len(l))) * max(leaves, 1)
 		t.sum += greedy(l, a) * n
 		t.weight += n
-	case schema["type"] == "object" && isObject:
+	case isObject:
 		for _, name := range sortedKeys(properties) {
 			if p, ok := properties[name].(map[string]any); ok {
-				t.walk(p, object(answer)[name], object(label)[name])
+				t.walk(p, object(answer)[name], object(label)[name], leaves && schema["type"] == "object")
 			}
 		}
-	case !empty(answer) || !empty(label):
+	}
+	if leaves && schema["type"] != "object" && hasLeaf(schema) && !(empty(answer) && empty(label)) {
 		if t.weight++; reflect.DeepEqual(answer, label) {
 			t.sum++
 		}
 	}
+}
+
+// hasLeaf reports whether a schema has more than lists; an object without properties has nothing.
+func hasLeaf(schema any) bool {
+	s, _ := schema.(map[string]any)
+	switch {
+	case docuType(s, "array"):
+		return false
+	case docuType(s, "object"):
+		properties, _ := s["properties"].(map[string]any)
+		return slices.ContainsFunc(slices.Collect(maps.Values(properties)), hasLeaf)
+	}
+	return true
 }
 
 func docuType(schema map[string]any, want string) bool {
@@ -160,17 +195,19 @@ func greedy(label, answer []any) float64 {
 	}
 	type pair struct {
 		score float64
-		l, a  int
+		l, a  int32
 	}
 	var pairs []pair
 	of, in := each(label, flat), each(answer, flat)
 	for i := range of {
 		for j := range in {
-			pairs = append(pairs, pair{similar(of[i], in[j]), i, j})
+			if score := similar(of[i], in[j]); score > 0 {
+				pairs = append(pairs, pair{score, int32(i), int32(j)})
+			}
 		}
 	}
 	slices.SortStableFunc(pairs, func(x, y pair) int { return cmp.Compare(y.score, x.score) })
-	usedL, usedA, sum := map[int]bool{}, map[int]bool{}, 0.0
+	usedL, usedA, sum := map[int32]bool{}, map[int32]bool{}, 0.0
 	for _, p := range pairs {
 		if !usedL[p.l] && !usedA[p.a] {
 			usedL[p.l], usedA[p.a] = true, true
@@ -233,7 +270,7 @@ func empty(v any) bool {
 
 var notWord = regexp.MustCompile(`[^\p{L}\p{N}_]`)
 
-// normal rounds numbers to six decimals, folds texts to their letters and digits, and removes empty
+// normal rounds numbers to six decimals, of which true and false are 1 and 0 as in Python, folds texts to their letters and digits, and removes empty
 // members from the inside out.
 func normal(v any) any {
 	switch v := v.(type) {
@@ -249,6 +286,8 @@ func normal(v any) any {
 		return each(v, normal)
 	case float64:
 		return math.Round(v*1e6) / 1e6
+	case bool:
+		return map[bool]float64{true: 1}[v]
 	case string:
 		return notWord.ReplaceAllString(strings.ToLower(norm.NFKC.String(v)), "")
 	}

@@ -19,7 +19,11 @@ import (
 func extractBench(dir string) (*corpus, error) {
 	c := &corpus{schemas: map[string]jsontext.Value{}}
 	var tests, schemas, results []string
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+	dir, err := filepath.Abs(dir) // the name of a group is that of its folder
+	if err != nil {
+		return nil, err
+	}
+	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		switch name := filepath.Base(path); {
 		case err != nil || e.IsDir():
 			return err
@@ -140,8 +144,8 @@ func (c *corpus) testCases(tests, results []string) error {
 		}
 		for id := range cases { // of a group that was run, a document without an answer scores 0
 			if _, read := s.scores[id]; !read && ran[group(id)] {
-				s.scores[id] = 0
-				c.leave("a document without an answer of a system, which scores 0")
+				s.scores[id], s.answers[id] = 0, emptyAnswer
+				c.leave("a document without an answer of a system, which is empty here and scores 0")
 			}
 		}
 		maps.DeleteFunc(s.scores, func(_ string, f1 float64) bool { return math.IsNaN(f1) })
@@ -149,6 +153,9 @@ func (c *corpus) testCases(tests, results []string) error {
 	}
 	return nil
 }
+
+// emptyAnswer makes a run score what a system left unanswered: a trial without an answer fails.
+var emptyAnswer = jsontext.Value(`""`)
 
 // extractBenchAnswer reads a NAME.result.json: an InferenceResult whose output is an ExtractOutput
 // (extract_bench/schemas/pipeline_io.py and parse_bench/schemas/extract_output.py; it is written by
@@ -180,6 +187,9 @@ func (c *corpus) extractBenchAnswer(systems map[string]*system, path string, cas
 		s = &system{name: r.Pipeline, answers: map[string]jsontext.Value{}, scores: map[string]float64{}}
 		systems[r.Pipeline] = s
 	}
+	if _, twice := s.scores[r.Request.ID]; twice {
+		return fmt.Errorf("%s: pipeline %q has a result about %s already: give a folder with the results of one run", path, r.Pipeline, r.Request.ID)
+	}
 	s.scores[r.Request.ID] = math.NaN()
 	switch r.Output.Data.Kind() {
 	case '{':
@@ -187,8 +197,8 @@ func (c *corpus) extractBenchAnswer(systems map[string]*system, path string, cas
 		c.leave("an answer that is a list of rows, which has no score here")
 		return nil
 	default:
-		c.leave("an answer without output.extracted_data")
-		s.scores[r.Request.ID] = 0
+		c.leave("an answer without output.extracted_data, which is empty here and scores 0")
+		s.scores[r.Request.ID], s.answers[r.Request.ID] = 0, emptyAnswer
 		return nil
 	}
 	s.answers[r.Request.ID] = r.Output.Data
