@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -107,11 +108,18 @@ func kitSpec(x *experiment.Experiment) (spec blind.Spec, unsent []string, err er
 	return spec, unsent, nil
 }
 
-// urls are those to which a study sends its data, whatever models it asks.
+// urls are those to which a study sends its data, but for models on this machine.
 func urls(x *experiment.Experiment) (list []string) {
 	for _, p := range x.Bench.Pipelines() {
 		if p.Kind == "http" {
 			list = append(list, p.Target)
+		}
+	}
+	used := x.UsedModels()
+	for _, m := range x.Study.Models {
+		p, ok := findPreset(m.Provider)
+		if to := cmp.Or(m.BaseURL, p.baseURL); ok && used[m.ID] && !onLoopback(to) && !slices.Contains(list, to) {
+			list = append(list, to)
 		}
 	}
 	return list
@@ -161,7 +169,7 @@ func (a *app) commitKit(o *opened) error {
 		a.warn("note: this replaces the commitment of %s by %s, SHA-256 %s; both stay in the ledger of the kit, and the result names %s", was.At, was.By, was.Data, by)
 	}
 	if to := urls(x); len(to) > 0 {
-		a.warn("note: `scruple blind run` sends your data to %s, which the authors of the study chose", strings.Join(to, " and "))
+		a.warn("note: `scruple blind run` sends your data to %s: set other models, or do not run it, if they must not go there", strings.Join(to, " and "))
 	}
 	return a.result(map[string]any{"kit_sha256": k.Digest, "data_sha256": k.Data, "documents": len(x.Items())}, func() {
 		a.say("committed to %s: SHA-256 %s", text.Plural(len(x.Items()), "document", "documents"), k.Data)

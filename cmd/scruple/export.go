@@ -47,7 +47,7 @@ func (a *app) export(o *opened) error {
 		return a.print(output, o.from, func(w io.Writer) error { return a.exportRecords(w, o, format, o.is("embeddings")) })
 	}
 	return a.print(output, o.from, func(w io.Writer) error {
-		return experiment.WriteTable(o.ctx, w, o.db, o.run, table, tableFormat(format, table, o.run))
+		return experiment.WriteTable(o.ctx, w, o.db, o.run, table, a.tableFormat(format, table, o.run))
 	})
 }
 
@@ -146,7 +146,7 @@ func (a *app) exportRecords(w io.Writer, o *opened, format string, vectors bool)
 	if err != nil {
 		return err
 	}
-	missing, err := r.WriteRecords(o.ctx, w, tableFormat(format, experiment.RecordsTable, o.run), vectors)
+	missing, err := r.WriteRecords(o.ctx, w, a.tableFormat(format, experiment.RecordsTable, o.run), vectors)
 	if missing > 0 {
 		a.warn("warning: %s no embedding by %s, so their cosines are empty: `scruple extraction embed` asks for them", text.Plural(missing, "text has", "texts have"), o.x.Study.Output.Embeddings.Name)
 	}
@@ -159,11 +159,27 @@ var tableFormats = []string{"jsonl", "csv", "parquet"}
 // runFormats write a run of any suite in the format of another tool.
 var runFormats = []string{"inspect", "eee", "otel"}
 
+// csv is the format for spreadsheets. On a terminal, what could steer it is visible.
+func (a *app) csv(w io.Writer, columns []string) (write func([]any) error, end func() error) {
+	add, end := experiment.CSV(w, columns)
+	if w != a.out || !isTerminal(a.out) {
+		return add, end
+	}
+	return func(row []any) error {
+		return add(mapped(row, func(v any) any {
+			if s, is := v.(string); is {
+				return say.Visible(s)
+			}
+			return v
+		}))
+	}, end
+}
+
 // tableFormat is the format of a table with its name.
-func tableFormat(name, table string, r *store.Run) experiment.TableFormat {
+func (a *app) tableFormat(name, table string, r *store.Run) experiment.TableFormat {
 	switch name {
 	case "csv":
-		return experiment.CSV
+		return a.csv
 	case "parquet":
 		return func(w io.Writer, columns []string) (func([]any) error, func() error) {
 			return parquetOf(w, columns, table, r)

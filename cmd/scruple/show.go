@@ -121,7 +121,7 @@ func (a *app) list(o *opened, q experiment.Query, to rendering) error {
 		shown.Wide = max(shown.Wide, utf8.RuneCountInString(say.PlainLine(e.Item)))
 	}
 	if to.format == "csv" && !a.json {
-		return a.print(to.output, o.from, shown.csv)
+		return a.print(to.output, o.from, func(w io.Writer) error { return shown.csv(a.csv(w, listColumns)) })
 	}
 	return a.answer(shown, "list", shown)
 }
@@ -140,10 +140,11 @@ type listed struct {
 	Show string `json:"show"`
 }
 
+var listColumns = strings.Fields("item arm against replicate score against_score difference outcome reason detail " +
+	"question right_answer answer problem against_answer show")
+
 // csv writes a list for a spreadsheet.
-func (l shownList) csv(w io.Writer) error {
-	write, end := experiment.CSV(w, strings.Fields("item arm against replicate score against_score difference outcome reason detail "+
-		"question right_answer answer problem against_answer show"))
+func (l shownList) csv(write func([]any) error, end func() error) error {
 	number := func(x *float64) any {
 		if x == nil {
 			return nil

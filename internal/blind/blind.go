@@ -348,7 +348,7 @@ func (spec Spec) readme(name, ofArms string, places []string) []byte {
 	}
 	sent := ""
 	if len(spec.URLs) > 0 {
-		sent = " But the study sends your data to these addresses,\nwhich its authors chose. Do not run it if your data must not go there:\n\n- <" + strings.Join(spec.URLs, ">\n- <") + ">"
+		sent = " But the study sends your data to these addresses,\nwhich its authors chose. Set other models, or do not run it, if your data must not go there:\n\n- <" + strings.Join(spec.URLs, ">\n- <") + ">"
 	}
 	return []byte(strings.NewReplacer("SENT", sent, "STUDY", name, "INSTALL", install, "GUIDE\n", guide, "OFARMS", ofArms).Replace(template))
 }

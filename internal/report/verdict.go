@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -236,8 +237,11 @@ func comment(r Report, base *Baseline, shown int) string {
 	}
 	m.para(muted, b.about()+"; "+b.spent())
 	return fmt.Sprintf("<!-- scruple: %s -->\n", strings.NewReplacer("--", "- -", ">", " ").Replace(say.PlainLine(b.a.Study.Name))) +
-		strings.ReplaceAll(m.b.String(), "@", "@\u200b") // nobody is notified
+		reference.ReplaceAllString(strings.ReplaceAll(m.b.String(), "@", "@\u200b"), "$1\u200b$2") // nobody is notified
 }
+
+// reference matches the number of an issue, which GitHub links, but in &#58;.
+var reference = regexp.MustCompile(`((?:^|[^&])#|(?i:\bGH-))(\d)`)
 
 // spent says what the run cost, and what of it was paid in other runs.
 func (b *builder) spent() string {

@@ -49,6 +49,16 @@ func TestCommentSaysTheCost(t *testing.T) {
 	}
 }
 
+// A comment notifies nobody, and links no issue of another repository.
+func TestCommentRefersToNothing(t *testing.T) {
+	r := load(t, "study")
+	r.Analysis.Study.Name = "@octocat octo/repo#1 #2 GH-3 a://b"
+	out := render(t, r, func(w io.Writer, r Report) error { return Comment(w, r, nil) })
+	if _, out, _ = strings.Cut(out, "\n"); !strings.Contains(out, "@\u200boctocat octo/repo#\u200b1 #\u200b2 GH-\u200b3 a&#58;//b") {
+		t.Errorf("%.300q", out)
+	}
+}
+
 // What has no interval against a baseline says why.
 func TestCommentSaysWhyThereIsNoInterval(t *testing.T) {
 	r := load(t, "study")

@@ -57,15 +57,16 @@ func AskRubric(ctx context.Context, ask eval.Asker, judge *study.Model, q Rubric
 // Answer is an answer between the tags that prompts speak of.
 func Answer(text string) string { return "<answer>\n" + Fence(text, "answer") + "\n</answer>" }
 
-// Fence escapes tags in a text, so that it cannot end its block.
+// Fence escapes tags in a text, so that it cannot end its block, also with spaces and signs that
+// only look like those of tags.
 func Fence(text string, tags ...string) string {
-	if !strings.Contains(text, "<") { // nearly always, and the expression is slow
+	if !strings.Contains(text, "<") && !strings.Contains(text, "＜") { // nearly always, and the expression is slow
 		return text
 	}
 	names := strings.Join(tags, "|")
 	expr, ok := fences.Load(names)
 	if !ok {
-		expr, _ = fences.LoadOrStore(names, regexp.MustCompile(`(?i)<(\s*/?\s*(?:`+names+`))`))
+		expr, _ = fences.LoadOrStore(names, regexp.MustCompile(`(?i)[<＜]([\s\p{Z}\p{Cf}]*[/／]?[\s\p{Z}\p{Cf}]*(?:`+names+`))`))
 	}
 	return expr.(*regexp.Regexp).ReplaceAllString(text, "‹$1")
 }
