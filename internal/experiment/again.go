@@ -123,10 +123,16 @@ type redone struct {
 // redo performs or judges a trial with the answers of the journal. It asks nothing. The error
 // says why it cannot be derived from them.
 func (r *Run) redo(ctx context.Context, bench eval.Bench, stage eval.Stage, was eval.Judged) (d redone, err error) {
-	if d.calls, err = r.db.CallsOf(ctx, r.Record, was.Trial, stage); err != nil {
+	calls, err := r.db.CallsOf(ctx, r.Record, was.Trial, stage)
+	if err != nil {
 		return redone{}, err
 	}
-	l := &listener{answer: d.calls.answer}
+	return redoWith(ctx, calls, bench, stage, was)
+}
+
+func redoWith(ctx context.Context, calls journalled, bench eval.Bench, stage eval.Stage, was eval.Judged) (d redone, err error) {
+	d.calls = calls
+	l := &listener{answer: calls.answer}
 	if stage == eval.StageJudge {
 		d.verdicts, err = bench.Judge(ctx, was.Trial, was.Outcome, l)
 	} else {

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/plan"
+	"github.com/scruple-eval/scruple/internal/store"
 )
 
 // A Repetition is what performing and judging the trials of a run again, with the answers
@@ -63,8 +65,8 @@ func (r *Run) Repeat(ctx context.Context) (*Repetition, error) {
 	}
 	rep := &Repetition{Left: earlier.Left, Older: earlier.Older}
 	// repeat redoes a stage, and compares the prompts that were kept of it.
-	repeat := func(stage eval.Stage, was eval.Judged) (redone, error) {
-		d, err := r.redo(ctx, r.Bench, stage, was)
+	repeat := func(stage eval.Stage, was answered) (redone, error) {
+		d, err := redoWith(ctx, was.calls[stage], r.Bench, stage, was.Judged)
 		if err != nil {
 			return d, err
 		}
@@ -78,7 +80,7 @@ func (r *Run) Repeat(ctx context.Context) (*Repetition, error) {
 		}
 		return d, nil
 	}
-	for was, err := range r.db.Outcomes(ctx, r.Record) {
+	for was, err := range r.answered(ctx) {
 		if err != nil {
 			return nil, err
 		}
@@ -124,6 +126,43 @@ func (r *Run) Repeat(ctx context.Context) (*Repetition, error) {
 		}
 	}
 	return rep, nil
+}
+
+// An answered trial has an outcome, and calls by stage.
+type answered struct {
+	eval.Judged
+	calls map[eval.Stage]journalled
+}
+
+// answered yields the trials with outcomes in plan order. It reads the calls of several at once,
+// because a query of its own for each takes longer than performing it again.
+func (r *Run) answered(ctx context.Context) iter.Seq2[answered, error] {
+	const atOnce = 32
+	return func(yield func(answered, error) bool) {
+		for from := 0; from < r.Record.Trials; from += atOnce {
+			list, err := store.Collect(r.db.OutcomesIn(ctx, r.Record, from, from+atOnce))
+			calls := map[eval.Trial]map[eval.Stage]journalled{}
+			for c, callErr := range r.db.CallsIn(ctx, r.Record, from, from+atOnce) {
+				err = cmp.Or(err, callErr)
+				if calls[c.Trial] == nil {
+					calls[c.Trial] = map[eval.Stage]journalled{}
+				}
+				if calls[c.Trial][c.Stage] == nil {
+					calls[c.Trial][c.Stage] = journalled{}
+				}
+				calls[c.Trial][c.Stage][c.Step] = c
+			}
+			if err != nil {
+				yield(answered{}, err)
+				return
+			}
+			for _, was := range list {
+				if !yield(answered{was, calls[was.Trial]}, nil) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // sameVerdicts compares the verdicts in force, those of people left out, and counts them.

@@ -11,9 +11,14 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// batchSize is the number of cases scored at a time: large enough to make channel
-// operations cheap, small enough to bound memory.
-const batchSize = 32
+// batchSize is the most cases scored at a time: large enough to make channel operations cheap.
+// A batch also ends with the case that fills batchBytes, of which a trial takes trialBytes
+// and its answer: both bound memory.
+const (
+	batchSize  = 32
+	batchBytes = 1 << 20
+	trialBytes = 500
+)
 
 // All scores cases on all cores and yields them in their order. Cases whose trials
 // all failed have no scores. A yielded value is valid until the next iteration:
@@ -35,6 +40,8 @@ func All(s eval.Scorer, cases iter.Seq2[eval.Case, error]) iter.Seq2[eval.Scored
 				yield(eval.Scored{}, b.err)
 				return
 			}
+			clear(b.in) // their answers may be long
+			clear(b.scored)
 			p.spare.Put(b)
 		}
 	}
@@ -83,17 +90,20 @@ type pipe struct {
 // read splits the sequence into batches until it ends or the reader stops.
 func (p *pipe) read(cases iter.Seq2[eval.Case, error]) {
 	defer close(p.inOrder)
-	b := p.empty()
+	b, size := p.empty(), 0
 	for c, err := range cases {
 		if err != nil {
 			b.err = err
 			break
 		}
-		if b.in = append(b.in, c); len(b.in) == batchSize {
+		for _, t := range c.Trials {
+			size += trialBytes + len(t.Outcome.Data)
+		}
+		if b.in = append(b.in, c); len(b.in) == batchSize || size >= batchBytes {
 			if !p.send(b) {
 				return
 			}
-			b = p.empty()
+			b, size = p.empty(), 0
 		}
 	}
 	p.send(b)

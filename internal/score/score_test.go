@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"runtime"
+	"sync/atomic"
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -77,6 +79,29 @@ func TestAllEndsWithTheSource(t *testing.T) {
 	}
 	for range score.All(length{}, cases(100_000, nil)) {
 		break // must not leave workers behind or hang
+	}
+}
+
+// Few long answers are in memory at once, and few cases with many replicates.
+func TestAllIsBounded(t *testing.T) {
+	for name, c := range map[string]eval.Case{
+		"long answers": eval.CaseOf(eval.Trial{Item: "i", Arm: "a", Replicate: 1}, eval.Outcome{Kind: eval.OK, Data: make([]byte, 1<<20)}, nil),
+		"replicates":   {Item: "i", Arm: "a", Trials: make([]eval.Judged, 3000)},
+	} {
+		var read atomic.Int64
+		n := int64(0)
+		for range score.All(length{}, func(yield func(eval.Case, error) bool) {
+			for range 100 {
+				if read.Add(1); !yield(c, nil) {
+					return
+				}
+			}
+		}) {
+			n++
+			if ahead, most := read.Load()-n, int64(runtime.GOMAXPROCS(0)+2); ahead > most {
+				t.Fatalf("%s: %d cases are read ahead, want at most %d", name, ahead, most)
+			}
+		}
 	}
 }
 

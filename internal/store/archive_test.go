@@ -93,6 +93,9 @@ func contents(t *testing.T, db *store.DB, id string) string {
 	for c, err := range db.Calls(ctx, r) {
 		say("call", c, err)
 	}
+	for c, err := range db.CallsIn(ctx, r, 0, 3) {
+		say("journalled call", c, err)
+	}
 	for j, err := range db.Outcomes(ctx, r) {
 		say("outcome", j, err)
 	}

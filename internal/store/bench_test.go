@@ -8,6 +8,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/score"
+	"github.com/scruple-eval/scruple/internal/store"
 )
 
 // constant is a trivial metric, so that the benchmark measures the overhead.
@@ -62,6 +63,38 @@ func BenchmarkJournal(b *testing.B) {
 			c.Step = fmt.Sprint("step ", k)
 			if err := j.Append(c); err != nil {
 				b.Error(err)
+			}
+		}
+	})
+}
+
+// BenchmarkCallsIn reads the calls of 32 trials at once, and one by one.
+func BenchmarkCallsIn(b *testing.B) {
+	db := open(b, filepath.Join(b.TempDir(), "s.db"))
+	r, p := newRun(b, db, 500, 1)
+	j := journal(b, db, r)
+	for seq := range p.Len() {
+		if err := j.Append(call(p.Trial(seq), "an answer of a few words")); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := j.Close(); err != nil {
+		b.Fatal(err)
+	}
+	const atOnce = 32
+	b.Run("at once", func(b *testing.B) {
+		for b.Loop() {
+			if list, err := store.Collect(db.CallsIn(b.Context(), r, 0, atOnce)); err != nil || len(list) != atOnce {
+				b.Fatal(len(list), err)
+			}
+		}
+	})
+	b.Run("one by one", func(b *testing.B) {
+		for b.Loop() {
+			for seq := range atOnce {
+				if _, err := db.CallsOf(b.Context(), r, p.Trial(seq), eval.StageRun); err != nil {
+					b.Fatal(err)
+				}
 			}
 		}
 	})

@@ -200,3 +200,48 @@ func testJudgedByPeople(t *testing.T, place place) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// The calls of a range of the plan are those of its trials.
+func TestCallsIn(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "s.db"))
+	r, p := newRun(t, db, 3, 2)
+	j := journal(t, db, r)
+	stages := []eval.Stage{eval.StageRun, eval.StageJudge}
+	for seq := range p.Len() {
+		for k := range seq % 4 {
+			c := call(p.Trial(seq), fmt.Sprint("answer ", k))
+			c.Step, c.Stage = fmt.Sprint("step ", k), stages[k%2]
+			if err := j.Append(c); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for from := range p.Len() {
+		to := from + 5
+		got, want := map[string]eval.Call{}, map[string]eval.Call{}
+		key := func(c eval.Call) string { return fmt.Sprint(c.Trial, c.Stage, c.Step) }
+		for c, err := range db.CallsIn(t.Context(), r, from, to) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got[key(c)] = c
+		}
+		for seq := from; seq < min(to, p.Len()); seq++ {
+			for _, stage := range stages {
+				calls, err := db.CallsOf(t.Context(), r, p.Trial(seq), stage)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, c := range calls {
+					want[key(c)] = c
+				}
+			}
+		}
+		if d := cmp.Diff(want, got, cmpopts.EquateNaNs()); d != "" {
+			t.Fatalf("from %d: %s", from, d)
+		}
+	}
+}
