@@ -162,7 +162,7 @@ var runFormats = []string{"inspect", "eee", "otel"}
 // csv is the format for spreadsheets. On a terminal, what could steer it is visible.
 func (a *app) csv(w io.Writer, columns []string) (write func([]any) error, end func() error) {
 	add, end := experiment.CSV(w, columns)
-	if w != a.out || !isTerminal(a.out) {
+	if !isTerminal(w) {
 		return add, end
 	}
 	return func(row []any) error {

@@ -163,5 +163,5 @@ func (db *DB) CallsOf(ctx context.Context, run *Run, t eval.Trial, stage eval.St
 // CallsIn yields the calls of the trials from a place in the plan to another, which is not
 // included, as [DB.CallsOf] has them.
 func (db *DB) CallsIn(ctx context.Context, run *Run, from, to int) iter.Seq2[eval.Call, error] {
-	return db.calls(ctx, planned+`calls c ON c.trial = t.id WHERE `+inPlaces, run, from, to)
+	return db.calls(ctx, planned+`calls c ON c.trial = t.id WHERE `+inPlaces+` ORDER BY t.place, c.stage, c.step`, run, from, to)
 }
