@@ -707,7 +707,7 @@ func TestReadByEarlierVersion(t *testing.T) {
 		t.Errorf("a tagged run that an earlier version read: %v", err)
 	}
 	write(t, filepath.Join(dir, "q.csv"), "id,question,answer\na,?,yes\nb,?,maybe\n")
-	if r, err = load(t, path).Follow(ctx, db, tagged.Record); err == nil || !strings.Contains(err.Error(), "has the tag main and stays") {
+	if _, err := load(t, path).Follow(ctx, db, tagged.Record); err == nil || !strings.Contains(err.Error(), "has the tag main and stays") {
 		t.Errorf("other gold: %v", err)
 	}
 }
