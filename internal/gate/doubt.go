@@ -41,11 +41,9 @@ func (r Rule) unscored(a *analyse.Analysis, state State) string {
 		}
 	}
 	for _, x := range r.calls {
-		if x.name == ofMalformed || x.name == ofRefused {
-			if arm, ok := a.Arm(x.args[0]); ok && arm.Failed > 0 {
-				n[arm.ID] = max(n[arm.ID], arm.Failed)
-				missing = with(missing, fmt.Sprintf("%s of %s failed", text.Plural(arm.Failed, "trial", "trials"), arm.ID))
-			}
+		if arm, ok := x.unanswered(a); ok {
+			n[arm.ID] = max(n[arm.ID], arm.Failed)
+			missing = with(missing, fmt.Sprintf("%s of %s failed", text.Plural(arm.Failed, "trial", "trials"), arm.ID))
 		}
 		for b, c := range x.blind(a) {
 			missing = with(missing, fmt.Sprintf("%d of %s in the blind validation of %s", c.Unscored, c.Metric, b.By))
@@ -111,10 +109,8 @@ func (r Rule) corners(a *analyse.Analysis) (ways []map[string]bool, all bool) {
 		for b := range x.blind(a) {
 			list = with(list, statement(nil, append(slices.Clone(x.args), b.Data)...))
 		}
-		if x.name == ofMalformed || x.name == ofRefused {
-			if arm, ok := a.Arm(x.args[0]); ok && arm.Failed > 0 {
-				list = with(list, statement(nil, arm.ID, x.name))
-			}
+		if arm, ok := x.unanswered(a); ok {
+			list = with(list, statement(nil, arm.ID, x.name))
 		}
 		if arms == 0 || x.outside || !x.takes("metric") {
 			continue
@@ -194,6 +190,15 @@ func (x call) blind(a *analyse.Analysis) iter.Seq2[analyse.BlindResult, analyse.
 			}
 		}
 	}
+}
+
+// unanswered is the arm of whose answers a call reads a share, if some of its trials failed.
+func (x call) unanswered(a *analyse.Analysis) (analyse.Arm, bool) {
+	if x.name != ofMalformed && x.name != ofRefused {
+		return analyse.Arm{}, false
+	}
+	arm, ok := a.Arm(x.args[0])
+	return arm, ok && arm.Failed > 0
 }
 
 // corner returns the analysis in which the named estimates and comparisons are at their
