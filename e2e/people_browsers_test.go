@@ -23,6 +23,9 @@ import (
 // question that a page asks, "" on other pages.
 const asking = "(f => f ? f.dataset.key + ' ' + f.dataset.shown : '')(document.querySelector('details.unit[open] form.answer') ?? document.querySelector('form.answer'))"
 
+// works says whether a page came, and its script, which shows the button for keys.
+const works = "location.protocol === 'http:' && document.querySelector('#keys[hidden]') === null"
+
 // A seat is a person at a browser of their own.
 type seat struct {
 	*reader
@@ -36,7 +39,7 @@ type seat struct {
 func (s *seat) answer(task string, subjects int, before, after func(n int)) {
 	s.open(s.base + "t/" + task + "/")
 	for n := range subjects {
-		for s.until("document.body"); is[string](s.reader, "location.protocol") != "http:"; s.until("document.body") {
+		for s.until("document.body"); !is[bool](s.reader, works); s.until("document.body") {
 			time.Sleep(50 * time.Millisecond) // the next page was asked of a killed server: a person tries again
 			_ = chromedp.Do(s.ctx, chromedp.Navigate(s.base+"t/"+task+"/"))
 		}

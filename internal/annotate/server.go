@@ -32,11 +32,18 @@ var script string
 //go:embed app.css
 var style string
 
+var (
+	appStyle  = serve.NewAsset("app", "css", "text/css; charset=utf-8", style+keys.Style)
+	appScript = serve.NewAsset("app", "js", "text/javascript; charset=utf-8", keys.Script+script)
+)
+
 //go:embed pages.tmpl
 var templates string
 
 var pages = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
+		"style":   func() string { return appStyle.Path },
+		"script":  func() string { return appScript.Path },
 		"visible": say.Exactly,
 		"titled":  titled,
 		"quoted":  func(text string) string { return inBackticks.ReplaceAllString(text, "“$1”") },
@@ -147,8 +154,8 @@ func (s *Server) Handler() http.Handler {
 	owner.HandleFunc("GET /lock/{task}", s.ownerPage("lock", "../"))
 	owner.HandleFunc("POST /lock/{task}", post(s, "not locked: ", s.lock))
 	for _, mux := range []*http.ServeMux{people, owner} {
-		mux.HandleFunc("GET /app.js", static("text/javascript; charset=utf-8", keys.Script+script))
-		mux.HandleFunc("GET /app.css", static("text/css; charset=utf-8", style+keys.Style))
+		appStyle.On(mux)
+		appScript.On(mux)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if serve.HolderOf(r) == Owner {
@@ -157,13 +164,6 @@ func (s *Server) Handler() http.Handler {
 			people.ServeHTTP(w, r)
 		}
 	})
-}
-
-func static(kind, content string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", kind)
-		io.WriteString(w, content)
-	}
 }
 
 // page serves a page under the lock; an error is a page, too. Depth is the way to the first

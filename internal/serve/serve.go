@@ -313,6 +313,25 @@ func HolderOf(r *http.Request) string {
 	return h
 }
 
+// An Asset is a file that browsers may keep, as its name has its hash: a page works even if the
+// server ends before the browser asks for the script again.
+type Asset struct{ Path, kind, content string }
+
+// NewAsset returns the asset name.ext with a media type and a content.
+func NewAsset(name, ext, kind, content string) Asset {
+	hash := sha256.Sum256([]byte(content))
+	return Asset{Path: "a/" + name + "." + hex.EncodeToString(hash[:6]) + "." + ext, kind: kind, content: content}
+}
+
+// On adds the asset to the handlers of mux.
+func (a Asset) On(mux *http.ServeMux) {
+	mux.HandleFunc("GET /"+a.Path, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", a.kind)
+		w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
+		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(a.content))
+	})
+}
+
 // Guard lets the requests through to h that keep the contract of this package.
 func (s *Server) Guard(h http.Handler) http.Handler {
 	sites := http.NewCrossOriginProtection()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/say"
+	"github.com/scruple-eval/scruple/internal/serve"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -25,8 +26,8 @@ type Viewer struct {
 	ctx    context.Context // ends streams and work in the background
 	mux    *http.ServeMux
 	pages  *template.Template
-	style  string // name of the style sheet, with its hash
-	script string
+	style  serve.Asset
+	script serve.Asset
 
 	watch   *store.Watch
 	watched sync.Mutex // of watch, which is one connection
@@ -157,7 +158,7 @@ type page struct {
 
 func (v *Viewer) render(r *request, name, title string, data any) error {
 	var b bytes.Buffer
-	err := v.pages.ExecuteTemplate(&b, name, page{Base: r.base, Style: r.base + v.style, Script: r.base + v.script, Title: title, Run: r.run, Data: data})
+	err := v.pages.ExecuteTemplate(&b, name, page{Base: r.base, Style: r.base + v.style.Path, Script: r.base + v.script.Path, Title: title, Run: r.run, Data: data})
 	if err != nil {
 		return err
 	}

@@ -19,9 +19,7 @@ package view
 
 import (
 	"context"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/hex"
 	"errors"
 	"html/template"
 	"net/http"
@@ -33,6 +31,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/keys"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/say"
+	"github.com/scruple-eval/scruple/internal/serve"
 	"github.com/scruple-eval/scruple/internal/store"
 )
 
@@ -68,8 +67,10 @@ func New(ctx context.Context, o Options) (*Viewer, error) {
 	v.pages = template.Must(template.New("page").Funcs(template.FuncMap{
 		"show": say.Visible,
 	}).Parse(pages))
-	v.style = v.asset("style", "css", "text/css; charset=utf-8", report.Style()+keys.Style+ownStyle)
-	v.script = v.asset("view", "js", "text/javascript; charset=utf-8", keys.Script+script)
+	v.style = serve.NewAsset("style", "css", "text/css; charset=utf-8", report.Style()+keys.Style+ownStyle)
+	v.script = serve.NewAsset("view", "js", "text/javascript; charset=utf-8", keys.Script+script)
+	v.style.On(v.mux)
+	v.script.On(v.mux)
 	for pattern, page := range map[string]func(*request) error{
 		"GET /{$}":                     v.runsPage,
 		"GET /r/{run}":                 v.runPage,
@@ -87,18 +88,6 @@ func New(ctx context.Context, o Options) (*Viewer, error) {
 	}
 	v.mux.HandleFunc("GET /events", v.events)
 	return v, nil
-}
-
-// asset serves a file under a name with its hash, which browsers may keep.
-func (v *Viewer) asset(name, ext, kind, content string) string {
-	hash := sha256.Sum256([]byte(content))
-	path := "a/" + name + "." + hex.EncodeToString(hash[:6]) + "." + ext
-	v.mux.HandleFunc("GET /"+path, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", kind)
-		w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
-		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(content))
-	})
-	return path
 }
 
 // ServeHTTP answers a request.
