@@ -2,6 +2,7 @@ package evalout
 
 import (
 	"archive/zip"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -242,5 +244,62 @@ func TestNoResults(t *testing.T) {
 		if text, err := io.ReadAll(m); err != nil || strings.Contains(string(text), "null") {
 			t.Errorf("%s: %s, %v", f.Name, text, err)
 		}
+	}
+}
+
+// A log of long answers takes no more memory than one of few: their summaries are short, and not
+// kept in memory.
+func TestInspectIsFlat(t *testing.T) {
+	dir, r := t.TempDir(), Run{ID: "r", Study: "s", Arms: []Arm{{ID: "a"}}}
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	const size, n = 1 << 18, 40
+	var few, many uint64
+	logs, err := Inspect(dir, r, func(yield func(eval.ScoredTrial, error) bool) {
+		for i := range n {
+			var x eval.ScoredTrial
+			x.Trial, x.Outcome.Kind, x.Outcome.Data = eval.Trial{Item: fmt.Sprint("i", i), Arm: "a", Replicate: 1}, eval.OK, bytes.Repeat([]byte("a"), size)
+			x.Scores = []eval.Score{{Metric: "right", Num: 1, Den: 1}}
+			x.Show = func() (eval.Exhibit, error) {
+				return eval.Exhibit{Lead: strings.Repeat("q", size), Facts: []eval.Level{{Name: "f", Value: strings.Repeat("v", size)}}}, nil
+			}
+			if i == 4 {
+				few = heap()
+			}
+			many = heap()
+			if !yield(x, nil) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if many > few+10*size {
+		t.Errorf("%d trials take %d bytes, 5 take %d", n, many, few)
+	}
+	z, err := zip.OpenReader(logs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	f, err := z.Open("summaries.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []struct {
+		ID, Input string
+		Metadata  map[string]string
+		Scores    map[string]struct{ Answer string }
+	}
+	if err := json.NewDecoder(f).Decode(&list); err != nil || len(list) != n {
+		t.Fatal(len(list), err)
+	}
+	if s := list[n-1]; s.ID != "i39" || len(s.Input) > 6000 || len(s.Metadata["f"]) > 1100 || len(s.Scores["right"].Answer) > 1100 || s.Scores["right"].Answer == "" {
+		t.Errorf("the summary of %s has an input of %d bytes, a fact of %d, an answer of %d", s.ID, len(s.Input), len(s.Metadata["f"]), len(s.Scores["right"].Answer))
 	}
 }

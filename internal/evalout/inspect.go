@@ -6,11 +6,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/effort"
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -20,15 +23,32 @@ type object = map[string]any
 
 // An inspectLog is the log of one arm while it is written.
 type inspectLog struct {
-	arm     Arm
-	zip     *zip.Writer
-	ids     []string
-	summary []object
-	usage   map[string]float64 // of the samples of which it is known
-	done    int
+	arm       Arm
+	zip       *zip.Writer
+	ids       []string
+	summaries *os.File           // a temporary file: they come behind all samples
+	usage     map[string]float64 // of the samples of which it is known
+	all, done int
 }
 
+// Summaries have texts that are shortened as Inspect does.
+const (
+	longestInput = 5120
+	longestText  = 1024
+)
+
 var unsafeName = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
+
+// shorten cuts a text after at most so many bytes, between characters.
+func shorten(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most] + "…"
+}
 
 // Inspect writes a log of Inspect, version 2 of its format, for each arm into a folder that
 // exists, and returns the files. A metric is a scorer; a trial that failed is a sample with an
@@ -42,7 +62,13 @@ func Inspect(dir string, r Run, trials Trials) (files []string, err error) {
 	return files, whole(files, func(to []io.Writer) error {
 		logs := map[string]*inspectLog{}
 		for i, a := range r.Arms {
-			logs[a.ID] = &inspectLog{arm: a, zip: zip.NewWriter(to[i]), usage: map[string]float64{}, ids: []string{}, summary: []object{}}
+			f, err := os.CreateTemp("", "scruple-*.json")
+			if err != nil {
+				return err
+			}
+			defer os.Remove(f.Name())
+			defer f.Close()
+			logs[a.ID] = &inspectLog{arm: a, zip: zip.NewWriter(to[i]), usage: map[string]float64{}, ids: []string{}, summaries: f}
 		}
 		for t, err := range trials {
 			if err != nil {
@@ -63,20 +89,52 @@ func Inspect(dir string, r Run, trials Trials) (files []string, err error) {
 	})
 }
 
-// put writes a member. NaN is a bare word, as Inspect writes it.
+// put writes a member.
 func (l *inspectLog) put(name string, v any) error {
-	w, err := l.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate}) // without a time
+	b, err := encoded(v)
 	if err != nil {
 		return err
 	}
+	return l.copy(name, bytes.NewReader(b))
+}
+
+func (l *inspectLog) copy(name string, from io.Reader) error {
+	w, err := l.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate}) // without a time
+	if err == nil {
+		_, err = io.Copy(w, from)
+	}
+	return err
+}
+
+// encoded is JSON and a line end. NaN is a bare word, as Inspect writes it.
+func encoded(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	err := e.Encode(v)
+	return bytes.ReplaceAll(b.Bytes(), []byte(`"value":"`+nan+`"`), []byte(`"value":NaN`)), err
+}
+
+// summarize adds a summary to the list of them.
+func (l *inspectLog) summarize(summary object) error {
+	b, err := encoded(summary)
+	if err != nil {
 		return err
 	}
-	_, err = io.Copy(w, bytes.NewReader(bytes.ReplaceAll(b.Bytes(), []byte(`"value":"`+nan+`"`), []byte(`"value":NaN`))))
+	b[len(b)-1] = ',' // the line end
+	l.all++
+	_, err = l.summaries.Write(b)
 	return err
+}
+
+// putSummaries writes the list of summaries without its last comma.
+func (l *inspectLog) putSummaries() error {
+	size, err := l.summaries.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	list := io.NewSectionReader(l.summaries, 0, max(0, size-1))
+	return l.copy("summaries.json", io.MultiReader(strings.NewReader("["), list, strings.NewReader("]\n")))
 }
 
 // nan stands for NaN until it is written.
@@ -96,7 +154,7 @@ func (l *inspectLog) add(r Run, t eval.ScoredTrial) error {
 		l.ids = append(l.ids, t.Trial.Item)
 	}
 	answer := string(o.Data)
-	scores := object{}
+	scores, brief := object{}, object{} // of the sample, and of its summary
 	names, by := values(t.Scores)
 	for _, name := range names {
 		v := by[name]
@@ -106,20 +164,25 @@ func (l *inspectLog) add(r Run, t eval.ScoredTrial) error {
 		} else if len(scores) == 0 {
 			score["answer"] = answer
 		}
-		scores[name] = score
+		scores[name], brief[name] = score, score
+		if score["answer"] != nil {
+			short := maps.Clone(score)
+			short["answer"] = shorten(answer, longestText)
+			brief[name] = short
+		}
 	}
-	metadata := object{"outcome": string(o.Kind)}
+	metadata, facts := object{"outcome": string(o.Kind)}, object{"outcome": string(o.Kind)}
 	for _, f := range x.Facts {
-		metadata[f.Name] = f.Value
+		metadata[f.Name], facts[f.Name] = f.Value, shorten(f.Value, longestText)
 	}
 	sample := object{"id": t.Trial.Item, "epoch": t.Trial.Replicate, "input": input(x), "target": gold(x), "metadata": metadata, "uuid": id(11, r.ID, t.Trial.Item, t.Trial.Arm, fmt.Sprint(t.Trial.Replicate)),
 		"messages": []object{{"role": "user", "content": input(x), "source": "input"}}, "scores": scores, "model_usage": object{},
 		"output": object{"model": modelOf(l.arm), "choices": []object{}, "completion": ""}, "store": object{}, "events": []object{}, "attachments": object{}}
-	summary := object{"id": t.Trial.Item, "epoch": t.Trial.Replicate, "input": input(x), "target": gold(x), "metadata": metadata, "scores": scores, "completed": true, "uuid": sample["uuid"]}
+	summary := object{"id": t.Trial.Item, "epoch": t.Trial.Replicate, "input": shorten(input(x), longestInput), "target": shorten(gold(x), longestInput), "metadata": facts, "scores": brief, "completed": true, "uuid": sample["uuid"]}
 	if o.Kind == eval.Failed {
 		message := strings.TrimSpace(o.Reason + ": " + o.Detail)
 		sample["error"] = object{"message": message, "traceback": "", "traceback_ansi": ""}
-		sample["scores"], summary["scores"], summary["error"] = object{}, object{}, message
+		sample["scores"], summary["scores"], summary["error"] = object{}, object{}, shorten(message, longestText)
 	} else {
 		l.done++
 		stop := map[eval.OutcomeKind]string{eval.Refused: "content_filter"}[o.Kind]
@@ -148,7 +211,9 @@ func (l *inspectLog) add(r Run, t eval.ScoredTrial) error {
 	if seconds, ok := known[effort.Latency]; ok {
 		sample["working_time"], sample["total_time"], summary["working_time"] = seconds, seconds, seconds
 	}
-	l.summary = append(l.summary, summary)
+	if err := l.summarize(summary); err != nil {
+		return err
+	}
 	return l.put(fmt.Sprintf("samples/%s_epoch_%d.json", member, t.Trial.Replicate), sample)
 }
 
@@ -176,7 +241,7 @@ func (l *inspectLog) end(r Run) error {
 		}
 	}
 	created := r.Created.UTC().Format("2006-01-02T15:04:05+00:00")
-	if err := l.put("summaries.json", l.summary); err != nil {
+	if err := l.putSummaries(); err != nil {
 		return err
 	}
 	all := object{}
@@ -188,7 +253,7 @@ func (l *inspectLog) end(r Run) error {
 			"task_args": object{"arm": l.arm.ID, "run": r.ID}, "dataset": object{"name": r.Study, "samples": r.Items, "sample_ids": l.ids, "shuffled": false}, "model": modelOf(l.arm), "model_args": object{},
 			"config": object{"epochs": r.Replicates}, "packages": object{"scruple": r.Version}, "scorers": scorers},
 		"plan":    object{"name": "plan", "steps": []object{}, "config": object{}},
-		"results": object{"total_samples": len(l.summary), "completed_samples": l.done, "scores": results},
+		"results": object{"total_samples": l.all, "completed_samples": l.done, "scores": results},
 		"stats":   object{"started_at": created, "completed_at": created, "model_usage": all}})
 	if err != nil {
 		return err
