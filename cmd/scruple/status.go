@@ -38,7 +38,7 @@ func (a *app) allRuns(ctx context.Context) error {
 		return err
 	}
 	defer db.Close()
-	list, err := experiment.Statuses(ctx, db)
+	list, err := experiment.Statuses(ctx, db, a.json)
 	if err != nil {
 		return err
 	}

@@ -217,8 +217,13 @@ func TestStopAndResume(t *testing.T) {
 	if n := len(x.Bench.Items()); client.all != n || len(client.sent) != n {
 		t.Errorf("%d requests sent, %d distinct, want %d", client.all, len(client.sent), n)
 	}
-	if s, err := experiment.Statuses(ctx, db); err != nil || len(s) != 1 || s[0].State != "success" || s[0].Calls != client.all {
+	s, err := experiment.Statuses(ctx, db, true)
+	if err != nil || len(s) != 1 || s[0].State != "success" || s[0].Calls != client.all || s[0].Sessions == nil {
 		t.Errorf("status of a finished run: %+v, %v", s, err)
+	}
+	s[0].Sessions, s[0].Errors, s[0].Events, s[0].Reused, s[0].Warnings, s[0].JudgeErrors = nil, nil, nil, nil, nil, nil
+	if brief, err := experiment.Statuses(ctx, db, false); err != nil || encoded(t, brief) != encoded(t, s) {
+		t.Errorf("status in a list: %+v, want %+v, %v", brief, s, err)
 	}
 
 	result := rescore(t, r)

@@ -122,21 +122,40 @@ const longestError = 300
 // StatusOf reads the status of a run. It needs no study file and works while the
 // run is in progress.
 func StatusOf(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
-	from := &reader{ctx: ctx, run: r}
-	p, cuts, events := read(from, db.Progress), read(from, db.Cuts), read(from, db.Events)
-	reused, sessions, judged := read(from, db.Reused), read(from, db.Sessions), read(from, db.JudgeErrors)
-	failures := read(from, func(ctx context.Context, r *store.Run) ([]store.ErrorCount, error) {
+	s, err := brief(ctx, db, r)
+	from := &reader{ctx: ctx, run: r, err: err}
+	cuts, events := read(from, db.Cuts), read(from, db.Events)
+	s.Reused, s.Sessions, s.Events = read(from, db.Reused), read(from, db.Sessions), inWords(events)
+	s.Errors = read(from, func(ctx context.Context, r *store.Run) ([]store.ErrorCount, error) {
 		return db.Errors(ctx, r, errorsShown)
 	})
+	if judged := read(from, db.JudgeErrors); len(plan.JudgeParts(r.Treatment)) > 0 {
+		s.JudgeErrors = judged
+	}
 	if from.err != nil {
 		return Status{}, from.err
+	}
+	for i := range s.Errors {
+		s.Errors[i].Text = text.Shorten(s.Errors[i].Text, longestError)
+	}
+	for _, c := range analyse.CutsOf(cuts) {
+		s.Warnings = append(s.Warnings, c.String())
+	}
+	return s, nil
+}
+
+// brief is the status of a run without what only the page of one run shows, which takes longer
+// to read than the rest.
+func brief(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
+	p, err := db.Progress(ctx, r)
+	if err != nil {
+		return Status{}, err
 	}
 	s := identity(r)
 	s.Done, s.Failed, s.Unpriced, s.Estimated = p.Done.Count(), p.Failed.Count(), p.Unpriced, p.Estimated
 	s.Used = &Used{p.Calls, p.Tokens, p.Cost}
-	s.Reused, s.Errors, s.Sessions, s.Events = reused, failures, sessions, inWords(events)
 	if len(plan.JudgeParts(r.Treatment)) > 0 {
-		s.ToJudge, s.JudgeFailed, s.JudgeErrors = p.ToJudge(), p.Unjudged.Count(), judged
+		s.ToJudge, s.JudgeFailed = p.ToJudge(), p.Unjudged.Count()
 	}
 	switch {
 	case s.Done < s.Trials || s.ToJudge > 0:
@@ -149,12 +168,6 @@ func StatusOf(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
 	default:
 		s.State = "success"
 	}
-	for i := range s.Errors {
-		s.Errors[i].Text = text.Shorten(s.Errors[i].Text, longestError)
-	}
-	for _, c := range analyse.CutsOf(cuts) {
-		s.Warnings = append(s.Warnings, c.String())
-	}
 	return s, nil
 }
 
@@ -162,16 +175,20 @@ func identity(r *store.Run) Status {
 	return Status{Run: r.ID, Study: r.Study, Suite: r.Suite, File: r.StudyPath, CreatedAt: r.CreatedAt.Format(time.RFC3339), Trials: r.Trials}
 }
 
-// Statuses reads the status of every run of a store, oldest first. Of an archive that cannot be
-// read it says why.
-func Statuses(ctx context.Context, db *store.DB) ([]Status, error) {
+// Statuses reads the status of every run of a store, oldest first; if not whole, without errors,
+// events, sessions, warnings and reused answers. Of an archive that cannot be read it says why.
+func Statuses(ctx context.Context, db *store.DB, whole bool) ([]Status, error) {
 	runs, err := db.Runs(ctx)
 	if err != nil {
 		return nil, err
 	}
+	of := brief
+	if whole {
+		of = StatusOf
+	}
 	list := []Status{}
 	for _, r := range runs {
-		s, err := StatusOf(ctx, db, r)
+		s, err := of(ctx, db, r)
 		if err != nil && r.Archive != nil && ctx.Err() == nil {
 			s = identity(r)
 			s.State, s.Unreadable, s.Done, s.Failed = "archived", err.Error(), r.Archive.Done, r.Archive.Failed
