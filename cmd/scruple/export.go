@@ -306,7 +306,7 @@ func outRun(ctx context.Context, db *store.DB, r *experiment.Run) (evalout.Run, 
 // exportOTel sends spans to a server, or writes them to a file, a request on each line.
 func (a *app) exportOTel(o *opened, run evalout.Run, trials evalout.Trials, to string, content bool) error {
 	shown := to // without what may be a key: the user, the query
-	var keys model.Keys
+	var keys []string
 	if u, err := url.Parse(to); err == nil && u.Host != "" {
 		shown = u.Scheme + "://" + u.Host + u.Path
 		password, _ := u.User.Password()
@@ -348,7 +348,7 @@ func (a *app) exportOTel(o *opened, run evalout.Run, trials evalout.Trials, to s
 		}
 		said, err := io.ReadAll(io.LimitReader(p.Body, 1<<16))
 		if err = errors.Join(err, p.Body.Close()); err != nil || p.StatusCode/100 != 2 {
-			return errors.Join(fmt.Errorf("sending spans to %s: status %s: %s: want the path for traces of an OTLP server that takes JSON, such as /v1/traces", shown, p.Status, text.Shorten(say.PlainLine(string(keys.Scrub(said, false))), 1000)), err)
+			return errors.Join(fmt.Errorf("sending spans to %s: status %s: %s: want the path for traces of an OTLP server that takes JSON, such as /v1/traces", shown, p.Status, text.Shorten(say.PlainLine(string(model.NewKeys(keys...).Scrub(said, false))), 1000)), err)
 		}
 		return nil
 	})

@@ -135,7 +135,7 @@ func TestScrub(t *testing.T) {
 		{"", "the risk-free task-force of max_tokens", "the risk-free task-force of max_tokens"},
 	}
 	for _, test := range tests {
-		if got := (Keys{test.key}).scrub(test.text); got != test.want {
+		if got := NewKeys(test.key).scrub(test.text); got != test.want {
 			t.Errorf("scrub(%q, %q) = %q, want %q", test.text, test.key, got, test.want)
 		}
 	}
@@ -168,7 +168,7 @@ func TestNoKeyShows(t *testing.T) {
 			t.Fatal(err)
 		}
 		said := readComplaint(body)
-		c := Caller{keys: Keys{key}}
+		c := Caller{keys: NewKeys(key)}
 		if e := c.keys.Clean(said.failure(&Exchange{Status: 401}, "VAR", "m")); strings.Contains(e.Error(), key) {
 			t.Fatalf("the key shows in %q", e.Error())
 		}

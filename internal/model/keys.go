@@ -34,7 +34,24 @@ func HoldsKey(name, value string) bool {
 }
 
 // Keys are secrets that no error and no answer may show.
-type Keys []string
+type Keys []Key
+
+// A Key is a secret with its [Forms], which are made once and not for each answer.
+type Key struct {
+	secret string
+	forms  []string
+}
+
+// NewKeys returns the keys with these texts; empty ones hide nothing.
+func NewKeys(secrets ...string) Keys {
+	var k Keys
+	for _, s := range secrets {
+		if s != "" {
+			k = append(k, Key{s, Forms(s)})
+		}
+	}
+	return k
+}
 
 // Forms are the texts that show a key, the longest first: the key, words of 16 characters
 // and more of one with spaces or lines (also lines written as \n), as a private key has
@@ -81,9 +98,9 @@ func ascii(quoted string) string {
 	return b.String()
 }
 
-// Without removes a key in all its [Forms] from a text.
-func Without(text, key string) string {
-	for _, form := range Forms(key) {
+// Without removes a key in all its forms from a text.
+func (k Key) Without(text string) string {
+	for _, form := range k.forms {
 		text = strings.ReplaceAll(text, form, "[key]")
 	}
 	return text
@@ -92,10 +109,10 @@ func Without(text, key string) string {
 // scrub removes the keys, and anything that looks like a key, from a text.
 func (k Keys) scrub(text string) string {
 	for _, key := range k {
-		if len(key) >= 8 {
-			text = Without(text, key)
-		} else if key != "" { // a short key may be part of a word
-			text = regexp.MustCompile(`\b`+regexp.QuoteMeta(key)+`\b`).ReplaceAllLiteralString(text, "[key]")
+		if len(key.secret) >= 8 {
+			text = key.Without(text)
+		} else { // a short key may be part of a word
+			text = regexp.MustCompile(`\b`+regexp.QuoteMeta(key.secret)+`\b`).ReplaceAllLiteralString(text, "[key]")
 		}
 	}
 	return keyLike.ReplaceAllString(text, "[key]")
@@ -106,9 +123,9 @@ func (k Keys) scrub(text string) string {
 // Of answers it removes those of [Keys.CleanAnswer] only.
 func (k Keys) Scrub(sent []byte, answer bool) []byte {
 	for _, key := range k {
-		if secret(key) || !answer && len(key) >= 8 {
-			if shows := func(form string) bool { return bytes.Contains(sent, []byte(form)) }; slices.ContainsFunc(Forms(key), shows) {
-				sent = []byte(Without(string(sent), key))
+		if key.certain() || !answer && len(key.secret) >= 8 {
+			if slices.ContainsFunc(key.forms, func(form string) bool { return bytes.Contains(sent, []byte(form)) }) {
+				sent = []byte(key.Without(string(sent)))
 			}
 		}
 	}
@@ -119,7 +136,7 @@ func (k Keys) Scrub(sent []byte, answer bool) []byte {
 func (k Keys) Longest() int {
 	most := 0
 	for _, key := range k {
-		most = max(most, len(Forms(key)[0]))
+		most = max(most, len(key.forms[0]))
 	}
 	return most
 }
@@ -137,21 +154,24 @@ func (k Keys) Clean(e *Error) *Error {
 // answers are stored, exported and shown. It looks for the keys alone, because an
 // answer may well speak of keys.
 func (k Keys) CleanAnswer(r *eval.Response) {
-	for _, key := range slices.DeleteFunc(slices.Clone(k), func(key string) bool { return !secret(key) }) {
+	for _, key := range k {
+		if !key.certain() {
+			continue
+		}
 		for _, s := range []*string{&r.Text, &r.StopReason, &r.Refusal, &r.ModelVersion, &r.RequestID} {
-			*s = Without(*s, key)
+			*s = key.Without(*s)
 		}
 		for i := range r.ToolCalls {
 			c := &r.ToolCalls[i]
-			c.ID, c.Name, c.Arguments = Without(c.ID, key), Without(c.Name, key), Keys{key}.Scrub(c.Arguments, true)
+			c.ID, c.Name, c.Arguments = key.Without(c.ID), key.Without(c.Name), Keys{key}.Scrub(c.Arguments, true)
 		}
 	}
 }
 
-// secret reports whether a key can be removed from an answer. One that could be a word, such
-// as "anything" for a local server, is not secret, and removing it would change answers.
-func secret(key string) bool {
-	return len(key) >= 16 || len(key) >= 8 && strings.ContainsFunc(key, unicode.IsDigit)
+// certain reports whether a key can be removed from an answer. One that could be a word, such
+// as "anything" for a local server, would change answers.
+func (k Key) certain() bool {
+	return len(k.secret) >= 16 || len(k.secret) >= 8 && strings.ContainsFunc(k.secret, unicode.IsDigit)
 }
 
 // scrubbed is an error whose text contains no key; errors.Is still finds the

@@ -39,7 +39,7 @@ func TestNoFormOfAKeyShows(t *testing.T) {
 		if !strings.Contains(tt.text, tt.hidden) {
 			t.Fatalf("%q does not contain %q", tt.text, tt.hidden)
 		}
-		k, r := Keys{tt.key}, eval.Response{Text: tt.text}
+		k, r := NewKeys(tt.key), eval.Response{Text: tt.text}
 		k.CleanAnswer(&r)
 		for _, got := range []string{r.Text, k.scrub(tt.text), string(k.Scrub([]byte(tt.text), true)), string(k.Scrub([]byte(tt.text), false))} {
 			if strings.Contains(got, tt.hidden) || !strings.Contains(got, "[key]") {
@@ -51,10 +51,10 @@ func TestNoFormOfAKeyShows(t *testing.T) {
 
 func TestScrubLeavesWordsInAnswers(t *testing.T) {
 	text := "anything goes"
-	if got := string(Keys{"anything", ""}.Scrub([]byte(text), true)); got != text {
+	if got := string(NewKeys("anything", "").Scrub([]byte(text), true)); got != text {
 		t.Errorf("got %q", got)
 	}
-	if got := string(Keys{"anything", ""}.Scrub([]byte(text), false)); got != "[key] goes" {
+	if got := string(NewKeys("anything", "").Scrub([]byte(text), false)); got != "[key] goes" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -28,7 +28,7 @@ import (
 // pipeline starts a client whose processes play the part.
 func pipeline(t *testing.T, name string, more ...string) *Exec {
 	t.Helper()
-	e, err := NewExec("'"+os.Args[0]+"'", ExecOptions{Dir: t.TempDir(), Env: append(os.Environ(), append(more, part+"="+name)...), Pass: []string{part}, Keys: model.Keys{secret}})
+	e, err := NewExec("'"+os.Args[0]+"'", ExecOptions{Dir: t.TempDir(), Env: append(os.Environ(), append(more, part+"="+name)...), Pass: []string{part}, Keys: model.NewKeys(secret)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -348,7 +348,7 @@ func TestExecKeepsTheEndOfStandardError(t *testing.T) {
 func TestExecHidesKeysInStandardError(t *testing.T) {
 	t.Parallel()
 	pem := "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcw\nggSjAgEAAoIBAQC7VJTUt9Us8cKBwmGm1a2b\n-----END PRIVATE KEY-----\n"
-	e, err := NewExec("'"+os.Args[0]+"'", ExecOptions{Dir: t.TempDir(), Env: append(os.Environ(), part+"=complains", "SAID="+pem), Pass: []string{part, "SAID"}, Keys: model.Keys{pem}})
+	e, err := NewExec("'"+os.Args[0]+"'", ExecOptions{Dir: t.TempDir(), Env: append(os.Environ(), part+"=complains", "SAID="+pem), Pass: []string{part, "SAID"}, Keys: model.NewKeys(pem)})
 	if err != nil {
 		t.Fatal(err)
 	}

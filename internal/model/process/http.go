@@ -44,7 +44,7 @@ func NewHTTP(address string, client *http.Client, keys ...string) (*HTTP, error)
 	case u.Fragment != "":
 		return nil, fmt.Errorf("URL %q: the fragment after # would not be sent: remove it", address)
 	}
-	h := &HTTP{address: address, keys: keys, maxAnswer: maxAnswer,
+	h := &HTTP{address: address, keys: model.NewKeys(keys...), maxAnswer: maxAnswer,
 		header: http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"scruple"}}}
 	if client != nil {
 		h.client = *client

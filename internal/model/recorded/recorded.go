@@ -242,8 +242,8 @@ func (f onDisk) IsFileExists(string) bool {
 // it returns the answer, so a program that is killed has recorded every answer
 // it used. It is an [http.RoundTripper], safe for concurrent use.
 type Recorder struct {
-	next    http.RoundTripper
-	secrets []string
+	next http.RoundTripper
+	keys model.Keys
 
 	mu   sync.Mutex
 	file *os.File // nil until Start
@@ -255,7 +255,7 @@ type Recorder struct {
 // keys: headers and query parameters that carry them are left out, and the given
 // secrets are replaced wherever they stand.
 func NewRecorder(next http.RoundTripper, secrets ...string) *Recorder {
-	return &Recorder{next: next, secrets: secrets, err: errors.New("recording has not started")}
+	return &Recorder{next: next, keys: model.NewKeys(secrets...), err: errors.New("recording has not started")}
 }
 
 // header begins a cassette. Each exchange is one line after it: an entry of the
@@ -377,7 +377,7 @@ func (f failing) Read([]byte) (int, error) {
 
 // add appends an exchange and returns when it is on disk.
 func (r *Recorder) add(i *cassette.Interaction) error {
-	if err := clean(i, r.secrets); err != nil {
+	if err := clean(i, r.keys); err != nil {
 		return err
 	}
 	file, err := r.write(i)
@@ -451,7 +451,7 @@ var kept = []string{"Content-Type", "Retry-After", "Retry-After-Ms", "X-Request-
 
 // clean takes secrets out of an exchange before it is kept. The headers belong
 // to the request and the answer under way, so they are replaced, not changed.
-func clean(i *cassette.Interaction, secrets []string) error {
+func clean(i *cassette.Interaction, keys model.Keys) error {
 	u, err := url.Parse(i.Request.URL)
 	if err != nil {
 		return err
@@ -463,10 +463,8 @@ func clean(i *cassette.Interaction, secrets []string) error {
 	u.RawQuery, u.User = query.Encode(), nil
 	i.Request.URL = u.String()
 	without := func(text string) string {
-		for _, s := range secrets {
-			if s != "" {
-				text = model.Without(text, s)
-			}
+		for _, key := range keys {
+			text = key.Without(text)
 		}
 		return text
 	}
