@@ -65,7 +65,10 @@ func TestStart(t *testing.T) {
 	}
 
 	// A reason allows one more run, of what it was given for.
-	step(desk.Unblind(discipline.Unblinding{Owner: discipline.Owner{Study: "one"}, Reason: "gold was wrong", Digest: changed.Digest}))
+	// A command that was killed behind it, and is repeated, does not say it again.
+	for range 2 {
+		step(desk.Unblind(discipline.Unblinding{Owner: discipline.Owner{Study: "one"}, Reason: "gold was wrong", Digest: changed.Digest, Changes: []string{"gold"}}))
+	}
 	refused(changed, nil)
 	refused(one, nil, "one-2")
 	if desk.Book.Accepts(one) || !desk.Book.Accepts(changed) {
