@@ -1,17 +1,16 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"strconv"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	tables "github.com/scruple-eval/scruple/internal/table"
 )
 
 // The metrics of the suite. A study uses one of them.
@@ -58,58 +57,41 @@ type record struct {
 
 // A scoresBench answers with the scores of the file.
 type scoresBench struct {
+	kit.Base[*record, *kit.Arm]
 	metric string
-	arms   []eval.Arm
-	items  []eval.Item
-	scores map[string]map[string][]float64 // by item and arm
 }
 
 func openScores(f *study.File, own *scoresStudy) (*scoresBench, error) {
-	b := &scoresBench{metric: own.Metric, scores: map[string]map[string][]float64{}}
+	b := &scoresBench{metric: own.Metric}
 	for _, id := range own.Arms {
-		b.arms = append(b.arms, eval.Arm{ID: id, Levels: []eval.Level{{Name: "arm", Value: id}}, Hash: id})
+		b.Use(&kit.Arm{Arm: eval.Arm{ID: id, Levels: []eval.Level{{Name: "arm", Value: id}}, Hash: id}})
 	}
-	path := f.Resolve(own.Scores)
-	file, err := os.Open(path)
+	var errs study.Errors
+	var records []*record
+	err := kit.Records(f.Resolve(own.Scores), tables.Texts{}, &errs, func(_ int, r *record) error {
+		for _, arm := range own.Arms {
+			if len(r.Scores[arm]) == 0 {
+				return fmt.Errorf("item %q has no score of arm %q", r.ID, arm)
+			}
+		}
+		records = append(records, r)
+		return nil
+	})
 	if err != nil {
 		return nil, f.Errorf("scores", "%w", err)
 	}
-	defer file.Close()
-	lines := bufio.NewScanner(file)
-	for n := 1; lines.Scan(); n++ {
-		var r record
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", path, n, err)
-		}
-		for _, arm := range b.arms {
-			if len(r.Scores[arm.ID]) == 0 {
-				return nil, fmt.Errorf("%s:%d: item %q has no score of arm %q", path, n, r.ID, arm.ID)
-			}
-		}
-		b.items = append(b.items, eval.Item{ID: r.ID, Cluster: r.Cluster, Input: eval.HashOf([]byte(r.ID)), Gold: eval.HashOf(nil)})
-		b.scores[r.ID] = r.Scores
-	}
-	return b, lines.Err()
+	b.Fill(records, func(r *record) eval.Item {
+		return eval.Item{ID: r.ID, Cluster: r.Cluster, Input: eval.HashOf([]byte(r.ID)), Gold: eval.HashOf(nil)}
+	})
+	return b, errs.Err()
 }
 
-func (b *scoresBench) Items() []eval.Item { return b.items }
-
-func (b *scoresBench) Arms() []eval.Arm { return b.arms }
-
+// Basis is nothing: no arm asks.
 func (b *scoresBench) Basis(eval.Trial) eval.Basis { return eval.Basis{} }
-
-func (b *scoresBench) Pipelines() []eval.Pipeline { return nil }
-
-func (*scoresBench) ScoreFiles() map[string]string { return nil }
-
-func (b *scoresBench) Close() error { return nil }
-
-// Capabilities are none.
-func (*scoresBench) Capabilities() (none eval.Capabilities) { return none }
 
 // Perform answers with the scores as JSON.
 func (b *scoresBench) Perform(_ context.Context, t eval.Trial, _ eval.Asker) (eval.Outcome, error) {
-	data, err := json.Marshal(b.scores[t.Item][t.Arm])
+	data, err := json.Marshal(b.Datum(t.Item).Scores[t.Arm])
 	return eval.Outcome{Kind: eval.OK, Data: data}, err
 }
 
