@@ -59,7 +59,7 @@ func (p *planner) plan() {
 		p.Fault("arms", "the study compares nothing: list a kernel, or put a prompt into %s", p.Resolve(kernelFolder))
 	}
 	for i := range p.kernels {
-		p.kernel(i)
+		p.kernel(&p.kernels[i])
 	}
 	if !p.bench.Has(eval.RoleBaseline) {
 		name := nullBaseline
