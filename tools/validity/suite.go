@@ -103,24 +103,23 @@ func (b *scoresBench) Judge(context.Context, eval.Trial, eval.Outcome, eval.Aske
 // Score reads the scores from the answer, not from the file, so that they have
 // been through the store.
 func (b *scoresBench) Score(dst []eval.Score, c eval.Case) []eval.Score {
-	for t := range c.Answered() {
+	return kit.ScoreTrials(dst, c, func(dst []eval.Score, t *eval.Judged) []eval.Score {
 		var values []float64
 		if err := json.Unmarshal(t.Outcome.Data, &values); err != nil {
-			dst = append(dst, eval.Score{Replicate: t.Trial.Replicate, Metric: b.metric, Unscored: err.Error()})
-			continue
+			return append(dst, eval.Score{Metric: b.metric, Unscored: err.Error()})
 		}
 		for i, x := range values {
-			s := eval.Score{Replicate: t.Trial.Replicate, Metric: b.metric, Num: x, Den: 1}
+			s := eval.Score{Metric: b.metric, Num: x, Den: 1}
 			if x == noScore {
-				s = eval.Score{Replicate: t.Trial.Replicate, Metric: b.metric, Unscored: "no verdict", Den: 1}
+				s = kit.Unscored(b.metric, "no verdict")
 			}
 			if len(values) > 1 {
 				s.Unit = strconv.Itoa(i + 1)
 			}
 			dst = append(dst, s)
 		}
-	}
-	return dst
+		return dst
+	})
 }
 
 func (b *scoresBench) Show(c eval.Case) (eval.Exhibit, error) {
