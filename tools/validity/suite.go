@@ -1,16 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math"
+	"os"
 	"strconv"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
-	tables "github.com/scruple-eval/scruple/internal/table"
 )
 
 // The metrics of the suite. A study uses one of them.
@@ -66,24 +67,28 @@ func openScores(f *study.File, own *scoresStudy) (*scoresBench, error) {
 	for _, id := range own.Arms {
 		b.Use(&kit.Arm{Arm: eval.Arm{ID: id, Levels: []eval.Level{{Name: "arm", Value: id}}, Hash: id}})
 	}
-	var errs study.Errors
-	var records []*record
-	err := kit.Records(f.Resolve(own.Scores), tables.Texts{}, &errs, func(_ int, r *record) error {
-		for _, arm := range own.Arms {
-			if len(r.Scores[arm]) == 0 {
-				return fmt.Errorf("item %q has no score of arm %q", r.ID, arm)
-			}
-		}
-		records = append(records, r)
-		return nil
-	})
+	path := f.Resolve(own.Scores)
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, f.Errorf("scores", "%w", err)
+	}
+	var records []*record
+	for line := range bytes.Lines(data) {
+		r := new(record)
+		records = append(records, r)
+		if err := json.Unmarshal(line, r); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", path, len(records), err)
+		}
+		for _, arm := range own.Arms {
+			if len(r.Scores[arm]) == 0 {
+				return nil, fmt.Errorf("%s:%d: item %q has no score of arm %q", path, len(records), r.ID, arm)
+			}
+		}
 	}
 	b.Fill(records, func(r *record) eval.Item {
 		return eval.Item{ID: r.ID, Cluster: r.Cluster, Input: eval.HashOf([]byte(r.ID)), Gold: eval.HashOf(nil)}
 	})
-	return b, errs.Err()
+	return b, nil
 }
 
 // Basis is nothing: no arm asks.

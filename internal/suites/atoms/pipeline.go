@@ -129,7 +129,7 @@ func (b *Bench) readCandidates(r eval.Response) (list []candidate, lenient bool,
 		return nil, false, eval.Malformed, cutOff, "the answer ends before its JSON does"
 	}
 	var answer struct {
-		Atoms *[]map[string]any `json:"atoms"`
+		Atoms []map[string]any `json:"atoms"`
 	}
 	if err := json.Unmarshal(found.JSON, &answer); err != nil {
 		return nil, false, eval.Malformed, noAtoms, err.Error()
@@ -138,7 +138,7 @@ func (b *Bench) readCandidates(r eval.Response) (list []candidate, lenient bool,
 		return nil, false, eval.Malformed, noAtoms, `want an object with the list "atoms", which may be empty`
 	}
 	untitled := 0
-	for _, raw := range *answer.Atoms {
+	for _, raw := range answer.Atoms {
 		if raw == nil {
 			continue
 		}
