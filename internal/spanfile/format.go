@@ -229,8 +229,8 @@ type wireSpan struct {
 	Confidence *float64 `json:"confidence"`
 }
 
-// add places the spans of a text and adds it. Spans are in units of the format
-// unless the options say otherwise.
+// add places the spans of a text and adds it; it is labelled if it has a list of them. Spans are in
+// units of the format unless the options say otherwise.
 func (d *reader) add(doc Doc, spans []wireSpan, unit Unit) {
 	if doc.Text == "" && doc.Failed == "" {
 		d.fail(doc.Line, "text %s: the text is missing", doc.ID)
@@ -241,6 +241,7 @@ func (d *reader) add(doc Doc, spans []wireSpan, unit Unit) {
 		return
 	}
 	d.ids[doc.ID] = len(d.data.Docs) + 1
+	doc.Labelled = doc.Labelled || spans != nil
 	ruler := NewRuler(doc.Text)
 	for i, w := range spans {
 		s, note, err := w.place(ruler, cmp.Or(d.Offsets, unit), doc.Spans)
@@ -288,7 +289,7 @@ type wireLine struct {
 	ID      json.RawMessage `json:"id"`
 	Text    string          `json:"text"`
 	Input   string          `json:"input"`
-	Spans   *[]wireSpan     `json:"spans"`
+	Spans   []wireSpan      `json:"spans"`
 	Group   string          `json:"group"`
 	Cluster string          `json:"cluster"`
 	Split   string          `json:"split"`
@@ -299,10 +300,10 @@ type wireLine struct {
 	// WNUT17
 	Tokens   json.RawMessage `json:"tokens"`
 	GoldTags []string        `json:"gold_tags"`
-	Gold     *[]wireSpan     `json:"gold"`
+	Gold     []wireSpan      `json:"gold"`
 	Systems  map[string]struct {
-		Tags  []string    `json:"tags"`
-		Spans *[]wireSpan `json:"spans"`
+		Tags  []string   `json:"tags"`
+		Spans []wireSpan `json:"spans"`
 	} `json:"systems"`
 	Others map[string]jsontext.Value `json:",inline"`
 }
@@ -384,11 +385,7 @@ func (d *reader) lines(data []byte) error {
 			d.fail(i+1, "text %s%w", doc.ID, err)
 			continue
 		}
-		var spans []wireSpan
-		if w.Spans != nil {
-			spans, doc.Labelled = *w.Spans, true
-		}
-		d.add(doc, spans, CodePoints)
+		d.add(doc, w.Spans, CodePoints)
 	}
 	d.warn(skipped, "text was", "texts were", "rejected or ignored by the annotator, and skipped")
 	return nil
@@ -424,7 +421,7 @@ func (d *reader) prompts(data []byte) error {
 			Output      string `json:"output"`
 			Error       string `json:"error"`
 			GroundTruth struct {
-				Spans *[]wireSpan `json:"spans"`
+				Spans []wireSpan `json:"spans"`
 			} `json:"groundTruth"`
 		} `json:"prompts"`
 	}
@@ -439,11 +436,7 @@ func (d *reader) prompts(data []byte) error {
 			continue
 		}
 		doc.Text = cmp.Or(doc.Text, p.Input)
-		var spans []wireSpan
-		if list := p.GroundTruth.Spans; list != nil {
-			spans, doc.Labelled = *list, true
-		}
-		d.add(doc, spans, UTF16)
+		d.add(doc, p.GroundTruth.Spans, UTF16)
 	}
 	d.warn(failed, "prompt has", "prompts have", "no text, only an error, and skipped")
 	return nil
@@ -456,10 +449,10 @@ func (d *reader) snapshot(data []byte) (err error) {
 		if r.Error != nil {
 			doc.Failed = *r.Error
 		}
-		spans := make([]wireSpan, len(r.Spans))
+		var spans []wireSpan
 		for k := range r.Spans {
 			s := &r.Spans[k]
-			spans[k] = wireSpan{Text: s.Text, Start: &s.Start, End: &s.End, Role: s.Role, Confidence: s.Confidence}
+			spans = append(spans, wireSpan{Text: s.Text, Start: &s.Start, End: &s.End, Role: s.Role, Confidence: s.Confidence})
 		}
 		d.add(doc, spans, UTF16)
 	})

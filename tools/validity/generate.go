@@ -45,6 +45,31 @@ func stream(seed uint64, cell string, repetition int) *rand.Rand {
 	return rand.New(rand.NewPCG(binary.BigEndian.Uint64(sum[:8]), binary.BigEndian.Uint64(sum[8:16])))
 }
 
+// clustered draws the items of clusters. begin draws what those of a cluster have in common, and
+// returns how each is drawn.
+func clustered(d design, begin func(r *rand.Rand) func() [][]float64) source {
+	return func(r *rand.Rand) (list []observation) {
+		for k := range d.clusters {
+			item := begin(r)
+			for range d.size {
+				list = append(list, observation{d.cluster(k), item()})
+			}
+		}
+		return list
+	}
+}
+
+// independent draws n items of their own, in order.
+func independent(n int, item func(r *rand.Rand, k int) [][]float64) source {
+	return func(r *rand.Rand) []observation {
+		list := make([]observation, n)
+		for k := range list {
+			list[k].scores = item(r, k)
+		}
+		return list
+	}
+}
+
 // A beta is a beta distribution moved to mean 0 and scaled to a standard
 // deviation.
 type beta struct{ a, b, sd float64 }
@@ -69,25 +94,20 @@ func continuous(d design, base float64, diffs []float64, icc float64) source {
 	item, residual := beta{2, 3, itemSD}, beta{2, 3, residualSD}
 	byArm := beta{2, 3, residualSD * math.Sqrt(icc/(1-icc))}
 	means := means(base, diffs)
-	return func(r *rand.Rand) []observation {
-		var list []observation
+	return clustered(d, func(r *rand.Rand) func() [][]float64 {
+		shared := sharedSD * math.Sqrt(3) * (2*r.Float64() - 1)
 		effects := make([]float64, len(means))
-		for k := range d.clusters {
-			shared := sharedSD * math.Sqrt(3) * (2*r.Float64() - 1)
-			for a := range effects {
-				effects[a] = means[a] + shared + byArm.draw(r)
-			}
-			for range d.size {
-				o := observation{cluster: d.cluster(k)}
-				difficulty := item.draw(r)
-				for a := range effects {
-					o.scores = append(o.scores, []float64{effects[a] + difficulty + residual.draw(r)})
-				}
-				list = append(list, o)
-			}
+		for a := range effects {
+			effects[a] = means[a] + shared + byArm.draw(r)
 		}
-		return list
-	}
+		return func() (scores [][]float64) {
+			difficulty := item.draw(r)
+			for _, e := range effects {
+				scores = append(scores, []float64{e + difficulty + residual.draw(r)})
+			}
+			return scores
+		}
+	})
 }
 
 func means(base float64, diffs []float64) []float64 {
@@ -116,26 +136,21 @@ func dichotomous(d design, base float64, diffs []float64, icc float64) source {
 	for a, rate := range rates {
 		thresholds[a] = distuv.UnitNormal.Quantile(rate)
 	}
-	return func(r *rand.Rand) []observation {
-		var list []observation
+	return clustered(d, func(r *rand.Rand) func() [][]float64 {
+		shared := math.Sqrt(sharedVariance) * r.NormFloat64()
 		effects := make([]float64, len(rates))
-		for k := range d.clusters {
-			shared := math.Sqrt(sharedVariance) * r.NormFloat64()
-			for a := range effects {
-				effects[a] = shared + math.Sqrt(byArm[a])*r.NormFloat64()
-			}
-			for range d.size {
-				o := observation{cluster: d.cluster(k)}
-				difficulty := math.Sqrt(itemVariance) * r.NormFloat64()
-				for a, e := range effects {
-					z := e + difficulty + math.Sqrt(1-sharedVariance-itemVariance-byArm[a])*r.NormFloat64()
-					o.scores = append(o.scores, []float64{indicator(z < thresholds[a])})
-				}
-				list = append(list, o)
-			}
+		for a := range effects {
+			effects[a] = shared + math.Sqrt(byArm[a])*r.NormFloat64()
 		}
-		return list
-	}
+		return func() (scores [][]float64) {
+			difficulty := math.Sqrt(itemVariance) * r.NormFloat64()
+			for a, e := range effects {
+				z := e + difficulty + math.Sqrt(1-sharedVariance-itemVariance-byArm[a])*r.NormFloat64()
+				scores = append(scores, []float64{kit.Indicator(z < thresholds[a])})
+			}
+			return scores
+		}
+	})
 }
 
 // armVariances solves for the variances of arm × cluster: first that of the last
@@ -208,34 +223,33 @@ func solve(low, high float64, f func(float64) float64) float64 {
 // losses draws independent items on which the first arm never wins, and loses
 // with the given probability. The second arm passes on 90 % of items.
 func losses(n int, loss float64) source {
-	return func(r *rand.Rand) []observation {
-		var list []observation
-		for range n {
-			u := r.Float64()
-			list = append(list, observation{scores: [][]float64{{indicator(u < 0.9-loss)}, {indicator(u < 0.9)}}})
-		}
-		return list
-	}
+	return independent(n, func(r *rand.Rand, _ int) [][]float64 {
+		u := r.Float64()
+		return [][]float64{{kit.Indicator(u < 0.9-loss)}, {kit.Indicator(u < 0.9)}}
+	})
 }
 
 // opportunities draws documents of several yes/no opportunities of one arm.
-// Those of a document share its rate, which is beta-distributed: their
-// intraclass correlation is 1/(a + b + 1).
 func opportunities(d design, rate, icc float64) source {
-	total := 1/icc - 1
-	return func(r *rand.Rand) []observation {
-		var list []observation
-		document := distuv.Beta{Alpha: rate * total, Beta: (1 - rate) * total, Src: r}
-		for range d.clusters {
-			p := document.Rand()
-			events := make([]float64, d.size)
-			for i := range events {
-				events[i] = indicator(r.Float64() < p)
-			}
-			list = append(list, observation{scores: [][]float64{events}})
-		}
-		return list
-	}
+	return documents(d.clusters, rate, icc, func(int) int { return d.size })
 }
 
-func indicator(holds bool) float64 { return kit.Indicator(holds) }
+// documents draws documents of one arm, each with its number of opportunities. Those of a document
+// share its rate.
+func documents(n int, rate, icc float64, size func(k int) int) source {
+	return independent(n, func(r *rand.Rand, k int) [][]float64 {
+		p := drawRate(r, rate, icc)
+		events := make([]float64, size(k))
+		for i := range events {
+			events[i] = kit.Indicator(r.Float64() < p)
+		}
+		return [][]float64{events}
+	})
+}
+
+// drawRate draws a rate that is beta-distributed: events that share it have the intraclass
+// correlation 1/(a + b + 1).
+func drawRate(r *rand.Rand, mean, icc float64) float64 {
+	total := 1/icc - 1
+	return distuv.Beta{Alpha: mean * total, Beta: (1 - mean) * total, Src: r}.Rand()
+}

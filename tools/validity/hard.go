@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
 // The cells of this file are those in which earlier versions passed too often: clusters,
@@ -54,7 +56,7 @@ func hardCells() []cell {
 			const limit = 0.05
 			d := design{fmt.Sprintf("n%d", n), n, 1}
 			list = append(list, cell{name: fmt.Sprintf("documents/%s/icc-%v", d.name, icc), design: d, metric: rate, truth: atLimit, rate: limit,
-				rule: fmt.Sprintf("high('a', 'rate') < %v", limit), source: func() source { return documents(n, limit, icc) }})
+				rule: fmt.Sprintf("high('a', 'rate') < %v", limit), source: func() source { return documents(n, limit, icc, falling) }})
 		}
 	}
 	for _, lost := range []float64{0.04, 0.1, 0.5} { // of the wrong answers of one arm
@@ -98,21 +100,16 @@ func trimmed(of source, sizes []int) source {
 	}
 }
 
+// falling are 1 + 60/k opportunities or spans: 61, 31, 21, 16 and so on to 1.
+func falling(k int) int { return 1 + 60/(k+1) }
+
 // ceiling draws items that the base always passes. The arm fails a share of them, which
 // is beta-distributed over clusters.
 func ceiling(d design, loss, icc float64) source {
-	return func(r *rand.Rand) []observation {
-		total := 1/icc - 1
-		own := distuv.Beta{Alpha: loss * total, Beta: (1 - loss) * total, Src: r}
-		var list []observation
-		for k := range d.clusters {
-			p := own.Rand()
-			for range d.size {
-				list = append(list, observation{cluster: d.cluster(k), scores: [][]float64{{indicator(r.Float64() >= p)}, {1}}})
-			}
-		}
-		return list
-	}
+	return clustered(d, func(r *rand.Rand) func() [][]float64 {
+		p := drawRate(r, loss, icc)
+		return func() [][]float64 { return [][]float64{{kit.Indicator(r.Float64() >= p)}, {1}} }
+	})
 }
 
 // A burst is a number of errors that a share of the cases has.
@@ -121,89 +118,54 @@ type burst struct{ share, size float64 }
 func (b burst) mean() float64 { return b.share * b.size }
 
 func bursts(n int, b burst) source {
-	return func(r *rand.Rand) []observation {
-		var list []observation
-		for range n {
-			list = append(list, observation{scores: [][]float64{{b.size * indicator(r.Float64() < b.share)}}})
-		}
-		return list
-	}
-}
-
-// documents have 1 + 60/k opportunities: 61, 31, 21, 16 and so on to 1.
-func documents(n int, rate, icc float64) source {
-	return func(r *rand.Rand) []observation {
-		total := 1/icc - 1
-		document := distuv.Beta{Alpha: rate * total, Beta: (1 - rate) * total, Src: r}
-		var list []observation
-		for k := range n {
-			p := document.Rand()
-			events := make([]float64, 1+60/(k+1))
-			for i := range events {
-				events[i] = indicator(r.Float64() < p)
-			}
-			list = append(list, observation{scores: [][]float64{events}})
-		}
-		return list
-	}
+	return independent(n, func(r *rand.Rand, _ int) [][]float64 {
+		return [][]float64{{b.size * kit.Indicator(r.Float64() < b.share)}}
+	})
 }
 
 // silent draws two arms that are equally good. A share of the wrong answers of the first
 // has no score, as if its judge gave no verdict.
 func silent(n int, right, lost float64) source {
-	return func(r *rand.Rand) []observation {
-		var list []observation
-		for range n {
-			a := indicator(r.Float64() < right)
-			if a == 0 && r.Float64() < lost {
-				a = noScore
-			}
-			list = append(list, observation{scores: [][]float64{{a}, {indicator(r.Float64() < right)}}})
+	return independent(n, func(r *rand.Rand, _ int) [][]float64 {
+		a := kit.Indicator(r.Float64() < right)
+		if a == 0 && r.Float64() < lost {
+			a = noScore
 		}
-		return list
-	}
+		return [][]float64{{a}, {kit.Indicator(r.Float64() < right)}}
+	})
 }
 
-// texts have 61, 31, 21 and so on to 1 spans. Two equally good arms find most of them and add
-// false ones, both more often on some texts. A span that is found counts twice, and each that
-// is missed or false once, so that the mean of all is the micro F1.
+// texts have spans. Two equally good arms find most of them and add false ones, both more often on
+// some texts. A span that is found counts twice, and each that is missed or false once, so that the
+// mean of all is the micro F1.
 func texts(n int) source {
-	return func(r *rand.Rand) []observation {
-		var list []observation
-		for k := range n {
-			var o observation
-			for range 2 {
-				share := distuv.Beta{Alpha: 6, Beta: 2, Src: r}.Rand()
-				var values []float64
-				for range 1 + 60/(k+1) {
-					if r.Float64() < share {
-						values = append(values, 1, 1)
-					} else {
-						values = append(values, 0)
-					}
-					if r.Float64() > share {
-						values = append(values, 0)
-					}
+	return independent(n, func(r *rand.Rand, k int) (scores [][]float64) {
+		for range 2 {
+			share := distuv.Beta{Alpha: 6, Beta: 2, Src: r}.Rand()
+			var values []float64
+			for range falling(k) {
+				if r.Float64() < share {
+					values = append(values, 1, 1)
+				} else {
+					values = append(values, 0)
 				}
-				o.scores = append(o.scores, values)
+				if r.Float64() > share {
+					values = append(values, 0)
+				}
 			}
-			list = append(list, o)
+			scores = append(scores, values)
 		}
-		return list
-	}
+		return scores
+	})
 }
 
 // catastrophes draw a gain of 0.025 on nearly every item, and a score of 0 on so many that the
 // means are equal.
 func catastrophes(n int) source {
 	const base, gain = 0.7, 0.025
-	return func(r *rand.Rand) []observation {
-		var list []observation
-		for range n {
-			b := base + 0.02*(2*r.Float64()-1)
-			a := (b + gain) * indicator(r.Float64() < base/(base+gain))
-			list = append(list, observation{scores: [][]float64{{a}, {b}}})
-		}
-		return list
-	}
+	return independent(n, func(r *rand.Rand, _ int) [][]float64 {
+		b := base + 0.02*(2*r.Float64()-1)
+		a := (b + gain) * kit.Indicator(r.Float64() < base/(base+gain))
+		return [][]float64{{a}, {b}}
+	})
 }

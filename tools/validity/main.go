@@ -139,29 +139,24 @@ func join(files []string) (t table, err error) {
 func simulate(ctx context.Context, chosen []cell, reps int, seed uint64, workers int, progress io.Writer) (table, error) {
 	t := table{Seed: seed, Repetitions: reps}
 	err := withBenches(workers, func(benches []*bench) error {
-		return t.add(ctx, chosen, reps, seed, workers, benches, progress)
+		for k, c := range chosen {
+			begun := time.Now()
+			results, err := repetitions(ctx, c, reps, seed, benches)
+			if err != nil {
+				return err
+			}
+			promised, promises, err := benches[0].promise(c, seed)
+			if err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
+			}
+			s := summarise(c, results, promised, promises)
+			t.Cells = append(t.Cells, s)
+			fmt.Fprintf(progress, "%3d/%d %-42s %5.1f ms  %v\n", k+1, len(chosen), c.name,
+				time.Since(begun).Seconds()*1000*float64(workers)/float64(reps), s.Flags)
+		}
+		return nil
 	})
 	return t, err
-}
-
-// add simulates cells and adds what they found.
-func (t *table) add(ctx context.Context, chosen []cell, reps int, seed uint64, workers int, benches []*bench, progress io.Writer) error {
-	for k, c := range chosen {
-		begun := time.Now()
-		results, err := repetitions(ctx, c, reps, seed, benches)
-		if err != nil {
-			return err
-		}
-		promised, promises, err := benches[0].promise(c, seed)
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.name, err)
-		}
-		s := summarise(c, results, promised, promises)
-		t.Cells = append(t.Cells, s)
-		fmt.Fprintf(progress, "%3d/%d %-42s %5.1f ms  %v\n", k+1, len(chosen), c.name,
-			time.Since(begun).Seconds()*1000*float64(workers)/float64(reps), s.Flags)
-	}
-	return nil
 }
 
 // withBenches calls with a bench for each worker.

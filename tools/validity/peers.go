@@ -22,7 +22,6 @@ import (
 type pairedScores struct {
 	arm, base []float64
 	clusters  []string
-	binary    bool
 }
 
 type peer struct {
@@ -37,6 +36,9 @@ var peers = []peer{
 	{"percentile bootstrap", "lower 2.5 % point of 2,000 resampled means of items above −margin", bootstrapMean},
 	{"overlap", "the 95 % intervals of the two means (mean ± 1.96 SE) overlap, or the arm's is higher", overlap},
 }
+
+// judges reports whether a rule is for the scores of a cell.
+func (p peer) judges(c cell) bool { return p.name != "McNemar" || c.metric == passed }
 
 func (p pairedScores) differences() []float64 {
 	d := make([]float64, len(p.arm))
@@ -165,12 +167,12 @@ func comparePeers(ctx context.Context, reps int, seed uint64, benches []*bench, 
 				if r.state == gate.Pass {
 					passes[0]++
 				}
-				of := pairedScores{binary: c.metric == passed}
+				var of pairedScores
 				for _, o := range draw(stream(seed, c.name, i)) { // the same scores again
 					of.arm, of.base, of.clusters = append(of.arm, o.scores[0][0]), append(of.base, o.scores[1][0]), append(of.clusters, o.cluster)
 				}
 				for n, p := range peers {
-					if (p.name != "McNemar" || of.binary) && p.passes(of, c.margin, stream(seed, c.name+p.name, i)) {
+					if p.judges(c) && p.passes(of, c.margin, stream(seed, c.name+p.name, i)) {
 						passes[n+1]++
 					}
 				}
@@ -179,7 +181,7 @@ func comparePeers(ctx context.Context, reps int, seed uint64, benches []*bench, 
 			kind := strings.Split(c.name, "/")
 			fmt.Fprintf(out, "| %s | %s | %s |", kind[1], kind[2], []string{"worse by the margin", "as good"}[k])
 			for n, count := range passes {
-				if n > 0 && peers[n-1].name == "McNemar" && c.metric != passed {
+				if n > 0 && !peers[n-1].judges(c) {
 					fmt.Fprint(out, " – |")
 					continue
 				}

@@ -53,20 +53,3 @@ func read(c cell, r experiment.Result) (result, error) {
 	}
 	return out, nil
 }
-
-// promise is the power of the rule that `scruple plan` promises for the assumption of
-// a cell. It reports false where the cell has none.
-func promise(x *experiment.Experiment) (float64, bool, error) {
-	if len(x.Study.Assume) == 0 {
-		return 0, false, nil
-	}
-	rules, err := x.RulePlans()
-	if err != nil || len(rules) == 0 || len(rules[0].Power) == 0 {
-		return 0, false, err
-	}
-	p := rules[0].Power[0]
-	if p.Pass == nil {
-		return 0, false, fmt.Errorf("no power of %q: %s", rules[0].That, p.Missing)
-	}
-	return *p.Pass, true, nil
-}

@@ -130,14 +130,26 @@ func (b *bench) look(ctx context.Context, c cell, x *experiment.Experiment, r *e
 	return read(c, decided)
 }
 
-// promise asks what power plan promises for a cell.
+// promise is the power of the rule that `scruple plan` promises for the assumption of
+// a cell. It reports false where the cell has none.
 func (b *bench) promise(c cell, seed uint64) (power float64, ok bool, err error) {
 	x, err := b.load(c, c.source()(stream(seed, c.name, 0)), 0)
 	if err != nil {
 		return 0, false, err
 	}
 	defer x.Close()
-	return promise(x)
+	if len(x.Study.Assume) == 0 {
+		return 0, false, nil
+	}
+	rules, err := x.RulePlans()
+	if err != nil || len(rules) == 0 || len(rules[0].Power) == 0 {
+		return 0, false, err
+	}
+	p := rules[0].Power[0]
+	if p.Pass == nil {
+		return 0, false, fmt.Errorf("no power of %q: %s", rules[0].That, p.Missing)
+	}
+	return *p.Pass, true, nil
 }
 
 // load writes a study and its data and loads them.

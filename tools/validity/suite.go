@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -58,58 +58,45 @@ type record struct {
 
 // A scoresBench answers with the scores of the file.
 type scoresBench struct {
+	kit.Base[*record, *kit.Arm]
 	metric string
-	arms   []eval.Arm
-	items  []eval.Item
-	scores map[string]map[string][]float64 // by item and arm
 }
 
 func openScores(f *study.File, own *scoresStudy) (*scoresBench, error) {
-	b := &scoresBench{metric: own.Metric, scores: map[string]map[string][]float64{}}
+	b := &scoresBench{metric: own.Metric}
 	for _, id := range own.Arms {
-		b.arms = append(b.arms, eval.Arm{ID: id, Levels: []eval.Level{{Name: "arm", Value: id}}, Hash: id})
+		b.Use(&kit.Arm{Arm: eval.Arm{ID: id, Levels: []eval.Level{{Name: "arm", Value: id}}, Hash: id}})
 	}
 	path := f.Resolve(own.Scores)
-	file, err := os.Open(path)
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, f.Errorf("scores", "%w", err)
 	}
-	defer file.Close()
-	lines := bufio.NewScanner(file)
-	for n := 1; lines.Scan(); n++ {
-		var r record
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", path, n, err)
+	var records []*record
+	for line := range bytes.Lines(data) {
+		r := new(record)
+		records = append(records, r)
+		if err := json.Unmarshal(line, r); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", path, len(records), err)
 		}
-		for _, arm := range b.arms {
-			if len(r.Scores[arm.ID]) == 0 {
-				return nil, fmt.Errorf("%s:%d: item %q has no score of arm %q", path, n, r.ID, arm.ID)
+		for _, arm := range own.Arms {
+			if len(r.Scores[arm]) == 0 {
+				return nil, fmt.Errorf("%s:%d: item %q has no score of arm %q", path, len(records), r.ID, arm)
 			}
 		}
-		b.items = append(b.items, eval.Item{ID: r.ID, Cluster: r.Cluster, Input: eval.HashOf([]byte(r.ID)), Gold: eval.HashOf(nil)})
-		b.scores[r.ID] = r.Scores
 	}
-	return b, lines.Err()
+	b.Fill(records, func(r *record) eval.Item {
+		return eval.Item{ID: r.ID, Cluster: r.Cluster, Input: eval.HashOf([]byte(r.ID)), Gold: eval.HashOf(nil)}
+	})
+	return b, nil
 }
 
-func (b *scoresBench) Items() []eval.Item { return b.items }
-
-func (b *scoresBench) Arms() []eval.Arm { return b.arms }
-
+// Basis is nothing: no arm asks.
 func (b *scoresBench) Basis(eval.Trial) eval.Basis { return eval.Basis{} }
-
-func (b *scoresBench) Pipelines() []eval.Pipeline { return nil }
-
-func (*scoresBench) ScoreFiles() map[string]string { return nil }
-
-func (b *scoresBench) Close() error { return nil }
-
-// Capabilities are none.
-func (*scoresBench) Capabilities() (none eval.Capabilities) { return none }
 
 // Perform answers with the scores as JSON.
 func (b *scoresBench) Perform(_ context.Context, t eval.Trial, _ eval.Asker) (eval.Outcome, error) {
-	data, err := json.Marshal(b.scores[t.Item][t.Arm])
+	data, err := json.Marshal(b.Datum(t.Item).Scores[t.Arm])
 	return eval.Outcome{Kind: eval.OK, Data: data}, err
 }
 
@@ -121,24 +108,23 @@ func (b *scoresBench) Judge(context.Context, eval.Trial, eval.Outcome, eval.Aske
 // Score reads the scores from the answer, not from the file, so that they have
 // been through the store.
 func (b *scoresBench) Score(dst []eval.Score, c eval.Case) []eval.Score {
-	for t := range c.Answered() {
+	return kit.ScoreTrials(dst, c, func(dst []eval.Score, t *eval.Judged) []eval.Score {
 		var values []float64
 		if err := json.Unmarshal(t.Outcome.Data, &values); err != nil {
-			dst = append(dst, eval.Score{Replicate: t.Trial.Replicate, Metric: b.metric, Unscored: err.Error()})
-			continue
+			return append(dst, eval.Score{Metric: b.metric, Unscored: err.Error()})
 		}
 		for i, x := range values {
-			s := eval.Score{Replicate: t.Trial.Replicate, Metric: b.metric, Num: x, Den: 1}
+			s := eval.Score{Metric: b.metric, Num: x, Den: 1}
 			if x == noScore {
-				s = eval.Score{Replicate: t.Trial.Replicate, Metric: b.metric, Unscored: "no verdict", Den: 1}
+				s = kit.Unscored(b.metric, "no verdict")
 			}
 			if len(values) > 1 {
 				s.Unit = strconv.Itoa(i + 1)
 			}
 			dst = append(dst, s)
 		}
-	}
-	return dst
+		return dst
+	})
 }
 
 func (b *scoresBench) Show(c eval.Case) (eval.Exhibit, error) {

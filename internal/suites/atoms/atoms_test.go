@@ -204,14 +204,8 @@ func TestWriterBugs(t *testing.T) {
 func TestRepair(t *testing.T) {
 	o := ontology.Default()
 	candidates := []candidate{{Type: "process", Title: "Intake", Edges: map[string][]string{"owner": {"Clerk"}, "uses": {"Database"}}}}
-	before, err := write(candidates, o, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	after, err := write(candidates, o, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := write(candidates, o, false)
+	after := write(candidates, o, true)
 	b := scorer([]*sample{{id: "x", material: material{sources: []source{{"a", "b"}}}, goldFiles: after}}, o)
 	o2 := eval.Outcome{Kind: eval.OK, Data: (&bundle{Files: after, Unrepaired: before}).encode()}
 	got := values(b.Score(nil, eval.CaseOf(eval.Trial{Item: "x", Arm: "a", Replicate: 1}, o2, nil)))
@@ -222,14 +216,11 @@ func TestRepair(t *testing.T) {
 
 // TestWriteMerges: duplicates are merged, ids unique, links found by title and id.
 func TestWriteMerges(t *testing.T) {
-	files, err := write([]candidate{
+	files := write([]candidate{
 		{Type: "process", Title: "The Intake", Edges: map[string][]string{"uses": {"Desk"}}},
 		{Type: "process", Title: "intake", Rationale: []string{"A."}, Edges: map[string][]string{"uses": {"desk", "Form"}}},
 		{Type: "system", Title: "Desk"}, {Type: "role", Title: "Desk"}, {Type: "system", Title: "???"},
 	}, ontology.Default(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var got []string
 	for _, f := range files {
 		got = append(got, f.Path)
@@ -244,11 +235,8 @@ func TestWriteMerges(t *testing.T) {
 
 // Names of files that are reserved are not those of atoms.
 func TestWriteReservedNames(t *testing.T) {
-	files, err := write([]candidate{{Type: "process", Title: "Logging", Edges: map[string][]string{"produces": {"Log"}, "uses": {"Index"}}},
+	files := write([]candidate{{Type: "process", Title: "Logging", Edges: map[string][]string{"produces": {"Log"}, "uses": {"Index"}}},
 		{Type: "artifact", Title: "Log"}, {Type: "system", Title: "Index"}}, ontology.Default(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
 	b := okf.Load(files, nil, ontology.Default())
 	if found := append(b.Findings(), graph.Integrity(b)...); len(b.Atoms) != 3 || len(found) > 0 {
 		t.Errorf("%d of 3 atoms, %v", len(b.Atoms), found)
@@ -264,10 +252,7 @@ func TestWriteRepeatedStages(t *testing.T) {
 		for _, l := range lists {
 			found = append(found, candidate{Type: "workflow", Title: "Release", Edges: map[string][]string{"stages": l, "relates_to": {"Shop", "shop"}}})
 		}
-		files, err := write(found, ontology.Default(), false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := write(found, ontology.Default(), false)
 		var got []string
 		b := okf.Load(files, nil, ontology.Default())
 		related := 0
@@ -722,9 +707,7 @@ func FuzzReadAnswer(f *testing.F) {
 		}
 		readVerdict([]byte(verdict), nil, "grounded", func(e string) bool { return standsIn(e, reply) })
 		found, _, _, _, _ := b.readCandidates(eval.Response{Text: reply})
-		if _, err := write(found, b.ontology, true); err != nil {
-			t.Fatal(err)
-		}
+		write(found, b.ontology, true)
 	})
 }
 
@@ -910,9 +893,7 @@ func BenchmarkOutline(b *testing.B) {
 			}
 			sources := []source{{"a", text.String()}}
 			for b.Loop() {
-				if _, err := write(outline(sources, ontology.Default()), ontology.Default(), false); err != nil {
-					b.Fatal(err)
-				}
+				write(outline(sources, ontology.Default()), ontology.Default(), false)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/atom")
 		})

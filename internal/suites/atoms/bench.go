@@ -32,10 +32,10 @@ type Bench struct {
 
 type arm struct {
 	kit.Arm
-	instructions string                                        // of the pipeline; "" for other arms
-	repair       bool                                          // of the pipeline
-	folder       map[string]*bundle                            // by case; nil for other arms
-	local        func(c *sample, b *Bench) ([]okf.File, error) // answers without a call
+	instructions string                               // of the pipeline; "" for other arms
+	repair       bool                                 // of the pipeline
+	folder       map[string]*bundle                   // by case; nil for other arms
+	local        func(c *sample, b *Bench) []okf.File // answers without a call
 }
 
 // The built-in extractors.
@@ -123,7 +123,7 @@ func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
 func (b *Bench) add(name string, a *arm) { b.Add("extractor", name, a) }
 
 func newOutline(role eval.Role) *arm {
-	return &arm{Arm: kit.Local(role, builtinOutline, outlineVersion), local: func(c *sample, b *Bench) ([]okf.File, error) {
+	return &arm{Arm: kit.Local(role, builtinOutline, outlineVersion), local: func(c *sample, b *Bench) []okf.File {
 		return write(outline(c.sources, b.ontology), b.ontology, false)
 	}}
 }
@@ -257,11 +257,7 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 		}
 		return eval.Outcome{Kind: eval.OK, Data: made.encode()}, nil
 	case a.local != nil:
-		files, err := a.local(c, b)
-		if err != nil {
-			return eval.Outcome{Kind: eval.Malformed, Reason: noAtoms, Detail: err.Error()}, nil
-		}
-		return eval.Outcome{Kind: eval.OK, Data: (&bundle{Files: files}).encode()}, nil
+		return eval.Outcome{Kind: eval.OK, Data: (&bundle{Files: a.local(c, b)}).encode()}, nil
 	case a.Pipeline != nil:
 		r, err := a.RequestOutside(c.id, func() any { return payload{c.id, c.sources, b.ontology} })
 		if err != nil {

@@ -165,14 +165,18 @@ func readRecords(file string) (samples []*sample, o *ontology.Ontology, err erro
 			return fmt.Errorf("case %s: no documents", r.ID)
 		}
 		lineOf[r.ID] = line
-		c := &sample{id: r.ID, split: r.Split, group: r.Group, cluster: r.Cluster, material: material{sources: r.Sources}}
-		for p, content := range r.Gold {
-			c.goldFiles = append(c.goldFiles, okf.File{Path: p, Data: []byte(content)})
-		}
-		samples = append(samples, c)
+		samples = append(samples, &sample{id: r.ID, split: r.Split, group: r.Group, cluster: r.Cluster, material: material{sources: r.Sources}, goldFiles: filesOf(r.Gold)})
 		return nil
 	})
 	return samples, o, errors.Join(append(errs, err)...)
+}
+
+// filesOf are files of texts by path, in the order of the paths.
+func filesOf(texts map[string]string) (files []okf.File) {
+	for _, p := range slices.Sorted(maps.Keys(texts)) {
+		files = append(files, okf.File{Path: p, Data: []byte(texts[p])})
+	}
+	return files
 }
 
 // prepare parses the gold of a case. Gold must be valid.

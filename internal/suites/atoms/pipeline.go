@@ -108,17 +108,9 @@ func (b *Bench) pipeline(ctx context.Context, a *arm, c *sample, ask eval.Asker)
 	if readable == 0 {
 		return o, nil
 	}
-	files, err := write(all, b.ontology, false)
-	if err != nil {
-		return eval.Outcome{Kind: eval.Malformed, Reason: noAtoms, Detail: err.Error(), Notes: o.Notes}, nil
-	}
-	made := bundle{Files: files}
+	made := bundle{Files: write(all, b.ontology, false)}
 	if a.repair {
-		repaired, err := write(all, b.ontology, true)
-		if err != nil {
-			return eval.Outcome{Kind: eval.Malformed, Reason: noAtoms, Detail: err.Error(), Notes: o.Notes}, nil
-		}
-		made.Files, made.Unrepaired = repaired, files
+		made.Files, made.Unrepaired = write(all, b.ontology, true), made.Files
 	}
 	return eval.Outcome{Kind: eval.OK, Notes: o.Notes, Data: made.encode()}, nil
 }
@@ -137,7 +129,7 @@ func (b *Bench) readCandidates(r eval.Response) (list []candidate, lenient bool,
 		return nil, false, eval.Malformed, cutOff, "the answer ends before its JSON does"
 	}
 	var answer struct {
-		Atoms *[]map[string]any `json:"atoms"`
+		Atoms []map[string]any `json:"atoms"`
 	}
 	if err := json.Unmarshal(found.JSON, &answer); err != nil {
 		return nil, false, eval.Malformed, noAtoms, err.Error()
@@ -146,7 +138,7 @@ func (b *Bench) readCandidates(r eval.Response) (list []candidate, lenient bool,
 		return nil, false, eval.Malformed, noAtoms, `want an object with the list "atoms", which may be empty`
 	}
 	untitled := 0
-	for _, raw := range *answer.Atoms {
+	for _, raw := range answer.Atoms {
 		if raw == nil {
 			continue
 		}
@@ -196,7 +188,7 @@ type made struct {
 // write turns candidates into files: it makes ids, merges candidates of one type and
 // title, links edges to ids and composes the files. An edge whose target was not
 // extracted keeps the id the target would have. Repair adds an atom for it.
-func write(candidates []candidate, o *ontology.Ontology, repair bool) ([]okf.File, error) {
+func write(candidates []candidate, o *ontology.Ontology, repair bool) []okf.File {
 	var atoms []*made
 	byTitle := map[[2]string]*made{}
 	ids := map[string]bool{}
@@ -242,13 +234,7 @@ func write(candidates []candidate, o *ontology.Ontology, repair bool) ([]okf.Fil
 		m := atoms[i]
 		for _, e := range o.Edges {
 			for k, name := range m.Edges[e.Name] {
-				id := target(name, e.To)
-				if id == "" {
-					id = okf.Slug(name)
-				}
-				if id == "" {
-					id = "unnamed"
-				}
+				id := cmp.Or(target(name, e.To), okf.Slug(name), unnamed)
 				if repair && !ids[id] {
 					stub := &made{candidate: candidate{Type: o.Types[0].Name, Title: name}, id: id}
 					if len(e.To) > 0 {
@@ -271,14 +257,15 @@ func write(candidates []candidate, o *ontology.Ontology, repair bool) ([]okf.Fil
 		}
 		files = append(files, okf.File{Path: path.Join(okf.Slug(m.Type), name), Data: m.compose(o)})
 	}
-	return files, nil
+	return files
 }
+
+// unnamed is the id of an atom whose title has no words.
+const unnamed = "unnamed"
 
 // unique is an id that no other atom has.
 func unique(ids map[string]bool, slug, kind string) string {
-	if slug == "" {
-		slug = "unnamed"
-	}
+	slug = cmp.Or(slug, unnamed)
 	id := slug
 	if ids[id] {
 		id = slug + "-" + okf.Slug(kind)

@@ -3,13 +3,11 @@ package atoms
 import (
 	"fmt"
 	"io/fs"
-	"maps"
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
-	"github.com/scruple-eval/scruple/internal/suites/atoms/okf"
 	"github.com/scruple-eval/scruple/internal/suites/atoms/ontology"
 	"github.com/scruple-eval/scruple/internal/suites/atoms/perturb"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
@@ -41,19 +39,10 @@ func checkCase(data []byte) (kit.Result, error) {
 	if c.Damage != "" {
 		return checkDamage(&c)
 	}
-	s := &sample{id: "case", material: material{sources: []source{{"source.md", c.Source}}}}
-	for _, p := range slices.Sorted(maps.Keys(c.Gold)) {
-		s.goldFiles = append(s.goldFiles, okf.File{Path: p, Data: []byte(c.Gold[p])})
-	}
+	s := &sample{id: "case", material: material{sources: []source{{"source.md", c.Source}}}, goldFiles: filesOf(c.Gold)}
 	b := scorer([]*sample{s}, ontology.Default())
-	var made bundle
-	for _, p := range slices.Sorted(maps.Keys(c.Files)) {
-		made.Files = append(made.Files, okf.File{Path: p, Data: []byte(c.Files[p])})
-	}
-	got := b.pooled(map[string]*bundle{"case": &made})
-	r := kit.Result{Name: c.Case}
-	r.Wrong = append(r.Wrong, kit.Differences(got, c.Expected)...)
-	return r, nil
+	got := b.pooled(map[string]*bundle{"case": {Files: filesOf(c.Files)}})
+	return kit.Result{Name: c.Case, Wrong: kit.Differences(got, c.Expected)}, nil
 }
 
 // checkDamage damages the shipped corpus and looks at every metric.

@@ -1,6 +1,7 @@
 package atoms
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -107,12 +108,7 @@ func (q *quality) measurement() (m eval.Measurement) {
 	return m
 }
 
-func (c *labelled) cluster() string {
-	if c.Cluster != "" {
-		return c.Cluster
-	}
-	return c.ID
-}
+func (c *labelled) cluster() string { return cmp.Or(c.Cluster, c.ID) }
 
 func (q *quality) describe() string {
 	of := ""

@@ -59,7 +59,7 @@ func (p *planner) plan() {
 		p.Fault("arms", "the study compares nothing: list a kernel, or put a prompt into %s", p.Resolve(kernelFolder))
 	}
 	for i := range p.kernels {
-		p.kernel(i)
+		p.kernel(&p.kernels[i])
 	}
 	if !p.bench.Has(eval.RoleBaseline) {
 		name := nullBaseline
@@ -81,8 +81,7 @@ func (p *planner) nullArm(name string) {
 }
 
 // kernel makes the arms of one kernel.
-func (p *planner) kernel(i int) {
-	k := &p.kernels[i]
+func (p *planner) kernel(k *Kernel) {
 	given := k.given()
 	switch {
 	case len(given) == 0:
@@ -110,7 +109,7 @@ func (p *planner) kernel(i int) {
 		p.NoModels(&k.Entry)
 		p.add(k.Name, &arm{local: heuristicAnswer, Arm: kit.Local(eval.RoleArm, "heuristic", heuristicVersion)})
 	default:
-		p.modelArms(i, k)
+		p.modelArms(k)
 	}
 }
 
@@ -168,7 +167,7 @@ func (k *Kernel) given() []string {
 }
 
 // modelArms makes one arm for each model of a prompt kernel.
-func (p *planner) modelArms(i int, k *Kernel) {
+func (p *planner) modelArms(k *Kernel) {
 	kernel, key, err := p.text(k)
 	if err == nil {
 		err = checkKernel(kernel)

@@ -92,9 +92,6 @@ func render(kernel string, s *Schema, plain bool) string {
 // subscript digits, an equals sign.
 var tensorHead = regexp.MustCompile(`^(\s*)v([0-9]+|[₀-₉]+)\s*=`)
 
-// tensorName is the name of a block in plain digits: v1 for v₁.
-func tensorName(name string) string { return text.Minimal(name) }
-
 // ablate removes tensor blocks from a kernel: the head, its comment and deeper
 // lines, and the blank lines up to the next block. No trace of a block remains.
 func ablate(kernel string, remove []string) (string, error) {
@@ -107,7 +104,7 @@ func ablate(kernel string, remove []string) (string, error) {
 	var errs []error
 	dropped := map[string]bool{}
 	for _, given := range remove {
-		name := tensorName(given)
+		name := text.Minimal(given) // v1 for v₁
 		if dropped[name] {
 			errs = append(errs, fmt.Errorf("duplicate tensor block %q", given))
 		} else if !slices.Contains(names, name) {
@@ -136,7 +133,7 @@ func tensorBlocks(lines []string) []tensorBlock {
 		if m == nil {
 			continue
 		}
-		b := tensorBlock{name: "v" + tensorName(m[2]), start: i, end: i + 1}
+		b := tensorBlock{name: "v" + text.Minimal(m[2]), start: i, end: i + 1}
 		for b.end < len(lines) && belongs(lines[b.end], len(m[1])) {
 			b.end++
 		}

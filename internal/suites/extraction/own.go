@@ -165,19 +165,17 @@ const unreadable = "I have read the document. Please tell me which of its fields
 // it.
 func answerSheet(d *prepared, arm string) json.RawMessage {
 	sheet := simulated.Sheet{Arm: arm, Prefix: `{"extractions":[`, Separator: ",", Suffix: "]}", Malformed: unreadable}
-	byField := map[string]*point{}
+	byField, names := map[string]*point{}, []string{}
 	for i := range d.points {
-		byField[d.points[i].field.Name] = &d.points[i]
+		name := d.points[i].field.Name
+		byField[name], names = &d.points[i], append(names, name)
 	}
-	if d.schema.nested {
-		for i := range d.points {
-			sheet.Parts = append(sheet.Parts, d.part(&d.points[i]))
-		}
-		return simulated.Encode(sheet)
+	if !d.schema.nested {
+		names = d.schema.names()
 	}
-	for _, f := range d.schema.Fields {
-		part := simulated.Part{Right: kit.PlainJSON(missingEntry(f.Name))} // without gold
-		if p := byField[f.Name]; p != nil {
+	for _, name := range names {
+		part := simulated.Part{Right: kit.PlainJSON(missingEntry(name))} // without gold
+		if p := byField[name]; p != nil {
 			part = d.part(p)
 		}
 		sheet.Parts = append(sheet.Parts, part)

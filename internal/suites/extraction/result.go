@@ -106,11 +106,6 @@ func (r *result) classify() (f failures) {
 		return f
 	}
 	f[modeSchema] = r.Schema == 0
-	defer func() {
-		if r.plain { // it has no evidence to be wrong
-			f[modeNotInQuote], f[modeWrongPage] = false, false
-		}
-	}()
 	switch {
 	case r.gold.Ambiguous:
 		f[modeUnflagged] = e.Status != statusAmbiguous
@@ -119,9 +114,9 @@ func (r *result) classify() (f failures) {
 		f[modeMissed] = e.Value.blank()
 		f[modeWrong] = !e.Value.blank() && r.Value == 0
 		f[modeInexact] = r.Value > 0 && r.Value < 1
-		f[modeNotInQuote] = r.Value > 0 && r.support.found && !r.support.holds
+		f[modeNotInQuote] = !r.plain && r.Value > 0 && r.support.found && !r.support.holds
 	}
-	f[modeWrongPage] = r.Value > 0 && r.Page < r.Value && !r.gold.missing()
+	f[modeWrongPage] = !r.plain && r.Value > 0 && r.Page < r.Value && !r.gold.missing()
 	return f
 }
 

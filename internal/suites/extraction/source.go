@@ -17,6 +17,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/dataset/pdf"
+	"github.com/scruple-eval/scruple/internal/measure"
 	"github.com/scruple-eval/scruple/internal/suites/extraction/synthetic"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/table"
@@ -293,10 +294,7 @@ func (o *overlay) read(i int) (Document, error) {
 // the order of a file has no effect.
 func draw(src source, count int, seed int64) (used []int, err error) {
 	if count == 0 || count >= src.Len() {
-		for i := range src.Len() {
-			used = append(used, i)
-		}
-		return used, nil
+		return measure.UpTo(src.Len()), nil
 	}
 	type drawn struct {
 		at    int

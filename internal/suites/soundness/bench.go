@@ -58,7 +58,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	b := &Bench{labels: s.Labels, domains: s.Domains, main: s.Main, margin: s.Coherence.Margin, attempts: s.Reading.Attempts,
 		replicates: s.Execution.Replicates, alpha: s.Statistics.Alpha, task: s.Coherence.Task}
 	b.checkLabels(f, s, &errs)
-	l := &loader{file: f, labels: []string{s.Labels[0].Name, s.Labels[1].Name}, domains: len(s.Domains), errs: &errs}
+	l := &loader{file: f, labels: b.names(), domains: len(s.Domains), errs: &errs, warn: b.Warn, note: b.Note}
 	fragments, corpus := l.fragments(s.Corpus)
 	l.judged(s.Gold, fragments, corpus)
 	b.examples = l.worked(s.Examples, s.Corpus, fragments)
@@ -74,10 +74,6 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 			*name = cmp.Or(*name, t.Name)
 		}
 	}
-	for _, w := range l.warnings {
-		b.Warn("%s", w)
-	}
-	b.Note(l.notes...)
 	b.Fill(fragments, func(f *Fragment) eval.Item { return f.item(b.labels) })
 	b.reader = newReader(s)
 	if s.Gold.Path == "" {
@@ -102,7 +98,7 @@ func (b *Bench) checkLabels(f *study.File, s *Study, errs *study.Errors) {
 	}
 	phrases := map[string]int{}
 	for i, l := range s.Labels {
-		for _, p := range append([]string{l.Name}, l.Phrases...) {
+		for _, p := range l.ways() {
 			key := strings.Join(wording.Words(p), " ")
 			if key == "" {
 				errs.Add(f.Errorf(fmt.Sprintf("labels[%d].phrases", i), "phrase %q has no letter or digit", p))
@@ -124,11 +120,7 @@ func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
 		c := &s.Conditions[i]
 		b.conditions = append(b.conditions, c.Name)
 		if c.Given() {
-			if given := kit.Given(c.Outside); p.One(&c.Entry, given) {
-				if on, ok := p.Pipeline(&c.Entry); ok {
-					b.Add("condition", c.Name, &arm{Arm: on, condition: c.Name})
-				}
-			}
+			p.Make(&c.Entry, func(on kit.Arm) { b.Add("condition", c.Name, &arm{Arm: on, condition: c.Name}) })
 			continue
 		}
 		prompt := &b.plain
@@ -407,10 +399,6 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 		}
 	}
 	x.Rows = []eval.ExhibitRow{label, rationale}
-	for _, v := range t.Verdicts {
-		if v.Source != eval.ByHuman {
-			x.Steps = append(x.Steps, eval.ExhibitStep{Name: string(v.Source) + " " + v.By, Text: cmp.Or(v.Err, string(v.Data))})
-		}
-	}
+	x.Steps = kit.Verdicts(slices.DeleteFunc(slices.Clone(t.Verdicts), func(v eval.Verdict) bool { return v.Source == eval.ByHuman }))
 	return x, nil
 }

@@ -55,12 +55,12 @@ var schemas = kit.Embedded[struct{ Data, Gold, Examples []column }](schemasJSON)
 
 // A loader reads the files of a study and collects what is wrong with them.
 type loader struct {
-	file     *study.File
-	labels   []string
-	domains  int
-	errs     *study.Errors
-	warnings []string
-	notes    []string
+	file    *study.File
+	labels  []string
+	domains int
+	errs    *study.Errors
+	warn    func(format string, args ...any)
+	note    func(notes ...string)
 }
 
 // finding adds what is wrong with a cell.
@@ -68,7 +68,7 @@ func (l *loader) finding(severity string, s *table.Columns, r table.Row, column,
 	switch err := s.Errorf(r, column, column+": "+format, args...); severity {
 	case "ignore":
 	case "warning":
-		l.warnings = append(l.warnings, err.Error())
+		l.warn("%v", err)
 	default:
 		l.errs.Add(err)
 	}
@@ -151,7 +151,7 @@ func (l *loader) header(key string, t Table, s *table.Columns, schema []column) 
 		}
 		l.errs.Add(fmt.Errorf("%s:1:1: column %q is missing%s", s.Table.File, c.Name, hint))
 	}
-	l.notes = append(l.notes, kit.OtherColumns(s, t.Strata, "data.strata")...)
+	l.note(kit.OtherColumns(s, t.Strata, "data.strata")...)
 	for i, c := range t.Checks {
 		if !slices.Contains(known, c.Column) {
 			l.errs.Add(l.file.Errorf(fmt.Sprintf("%s.checks[%d].column", key, i), "the schema has no column %q%s", c.Column, text.DidYouMean(c.Column, known)))

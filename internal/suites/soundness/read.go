@@ -54,23 +54,13 @@ func newReader(s *Study) *reader {
 	}
 	p.Negation, p.Format = *cmp.Or(s.Coherence.Negation, &p.Negation), *cmp.Or(s.Reading.Format, &p.Format)
 	r := &reader{indicators: wording.NewIndicators(p.Negation, p.Strength, p.Weakness), refusal: wording.NewMatcher(p.Refusal), safety: wording.NewMatcher(p.Safety),
-		idle: map[string]bool{}, minWords: max(1, s.Reading.MinWords), strength: p.Strength, weakness: p.Weakness}
+		minWords: max(1, s.Reading.MinWords), strength: p.Strength, weakness: p.Weakness}
 	if len(p.Refusal) > 0 {
 		r.decline = p.Refusal[0]
 	}
-	var ways [2][]string
-	for i, l := range s.Labels[:2] {
-		ways[i] = append([]string{l.Name}, l.Phrases...)
-		for _, phrase := range ways[i] {
-			p.Common = append(p.Common, wording.Words(phrase)...)
-		}
-	}
-	r.labels = wording.NewLabels(p.Negation, p.Format, ways[0], ways[1])
-	for _, phrase := range p.Common {
-		for _, w := range wording.Words(phrase) {
-			r.idle[w] = true
-		}
-	}
+	first, second := s.Labels[0].ways(), s.Labels[1].ways()
+	r.labels = wording.NewLabels(p.Negation, p.Format, first, second)
+	r.idle = wording.SetOf(slices.Concat(p.Common, first, second))
 	return r
 }
 

@@ -61,6 +61,9 @@ type Label struct {
 	Side    string   `json:"side" jsonschema:"required,enum=strength,enum=weakness,description=The indicators that support it"`
 }
 
+// ways are how an answer may write the label.
+func (l Label) ways() []string { return append([]string{l.Name}, l.Phrases...) }
+
 // A Domain is a part of the checklist.
 type Domain struct {
 	Name        string       `json:"name" jsonschema:"required,minLength=1"`

@@ -241,7 +241,7 @@ func Compare(gold, pred *okf.Base, m Matching) Comparison {
 	for i, e := range o.Edges {
 		c.Edges[i].Name, edgeAt[e.Name], ordered[e.Name] = e.Name, i, e.Kind == ontology.Ordered
 	}
-	want := map[edgeKey][2]int{} // place in gold
+	want, wanted := map[edgeKey]MissingLink{}, []edgeKey{} // by their place in gold, and in its order
 	for g := range gold.Atoms {
 		c.orderedPair(gold, pred, m, g, ordered, edgeAt)
 		for k, l := range gold.Atoms[g].Links {
@@ -249,7 +249,7 @@ func Compare(gold, pred *okf.Base, m Matching) Comparison {
 			if _, twice := want[key]; twice || l.To < 0 || ordered[l.Edge] {
 				continue
 			}
-			want[key] = [2]int{g, k}
+			want[key], wanted = MissingLink{g, k}, append(wanted, key)
 			c.Edges[key.edge].Gold++
 			c.Evidence.Gold += len(l.Evidence)
 		}
@@ -261,7 +261,7 @@ func Compare(gold, pred *okf.Base, m Matching) Comparison {
 			if ordered[l.Edge] {
 				if m.Pred[p] < 0 {
 					c.Edges[edgeAt[l.Edge]].Predicted++
-					c.Links = append(c.Links, LinkState{p, k, stateOf(l, Spurious)})
+					c.Links = append(c.Links, LinkState{p, k, wrong(l)})
 				}
 				continue
 			}
@@ -281,32 +281,29 @@ func Compare(gold, pred *okf.Base, m Matching) Comparison {
 			seen[target] = true
 			c.Edges[e].Predicted++
 			c.Evidence.Predicted += len(l.Evidence)
-			at, right := want[key]
-			if right = right && key.from >= 0 && key.to >= 0 && !got[key]; right {
-				got[key] = true
+			state := wrong(l)
+			if at, right := want[key]; right && !got[key] {
+				got[key], state = true, Found
 				c.Edges[e].True++
-				c.Evidence.True += common(gold.Atoms[at[0]].Links[at[1]].Evidence, l.Evidence)
-				c.Links = append(c.Links, LinkState{p, k, Found})
-				continue
+				c.Evidence.True += common(gold.Atoms[at.Atom].Links[at.Link].Evidence, l.Evidence)
 			}
-			c.Links = append(c.Links, LinkState{p, k, stateOf(l, Spurious)})
+			c.Links = append(c.Links, LinkState{p, k, state})
 		}
 	}
-	for g := range gold.Atoms {
-		for k, l := range gold.Atoms[g].Links {
-			if key := (edgeKey{edgeAt[l.Edge], g, l.To}); !ordered[l.Edge] && want[key] == [2]int{g, k} && !got[key] && l.To >= 0 {
-				c.Missing = append(c.Missing, MissingLink{g, k})
-			}
+	for _, key := range wanted {
+		if !got[key] {
+			c.Missing = append(c.Missing, want[key])
 		}
 	}
 	return c
 }
 
-func stateOf(l okf.Link, otherwise string) string {
+// wrong is the state of a predicted edge that is not right.
+func wrong(l okf.Link) string {
 	if l.To < 0 {
 		return Broken
 	}
-	return otherwise
+	return Spurious
 }
 
 func (c *Comparison) atoms(gold, pred *okf.Base, m Matching) {
@@ -391,7 +388,7 @@ func (c *Comparison) orderedPair(gold, pred *okf.Base, m Matching, g int, ordere
 		for i, k := range gotAt {
 			state := Found
 			if !inGot[i] {
-				state = stateOf(pred.Atoms[p].Links[k], Spurious)
+				state = wrong(pred.Atoms[p].Links[k])
 			}
 			c.Links = append(c.Links, LinkState{p, k, state})
 		}

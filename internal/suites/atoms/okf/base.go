@@ -130,8 +130,7 @@ func targets(edge string, v Value) (links []Link, bad []int) {
 	item := func(i Value) {
 		to, numbers := i, []int(nil)
 		if i.Kind == Map {
-			to, _ = i.At("to")
-			numbers = evidence(i)
+			to, numbers = i.At("to"), evidence(i)
 		}
 		if s := targetText(to); s != "" {
 			add(s, i.Line, numbers)
@@ -182,8 +181,7 @@ func short(parts []string) bool {
 }
 
 func evidence(v Value) (numbers []int) {
-	e, _ := v.At("evidence")
-	list, _ := e.Strings()
+	list, _ := v.At("evidence").Strings()
 	for _, s := range list {
 		if n, err := strconv.Atoi(s); err == nil {
 			numbers = append(numbers, n)

@@ -2,8 +2,10 @@ package okf
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -156,9 +158,7 @@ func (d *Document) parseFront() {
 	for _, v := range m {
 		position := v.Key.GetToken().Position
 		f := Field{Key: keyText(v.Key), Line: offset + position.Line, Value: r.value(v.Value, 0)}
-		if f.Value.Line == 0 {
-			f.Value.Line = f.Line
-		}
+		f.Value.Line = cmp.Or(f.Value.Line, f.Line)
 		f.lines = [2]int{starts[min(max(position.Line-1, 0), len(starts)-1)], d.front[1]}
 		if n := len(d.Fields); n > 0 {
 			d.Fields[n-1].lines[1] = f.lines[0]
@@ -218,10 +218,10 @@ func mapping(s string) (values []*ast.MappingValueNode, at int, err error) {
 		}
 		return nil, said.GetToken().Position.Line, errors.New(said.GetMessage())
 	}
-	if len(file.Docs) > 1 {
+	switch {
+	case len(file.Docs) > 1:
 		return nil, 1, fmt.Errorf("it has %d documents", len(file.Docs))
-	}
-	if len(file.Docs) == 0 || file.Docs[0].Body == nil {
+	case len(file.Docs) == 0 || file.Docs[0].Body == nil:
 		return nil, 1, nil
 	}
 	switch body := file.Docs[0].Body.(type) {
@@ -319,22 +319,18 @@ func (v Value) Strings() (list []string, ok bool) {
 	return nil, false
 }
 
-// At returns the value of a key of a map.
-func (v Value) At(key string) (Value, bool) {
-	for i, k := range v.Keys {
-		if k == key {
-			return v.Items[i], true
-		}
+// At returns the value of a key of a map, an empty one if the map does not have it.
+func (v Value) At(key string) Value {
+	if i := slices.Index(v.Keys, key); i >= 0 {
+		return v.Items[i]
 	}
-	return Value{}, false
+	return Value{}
 }
 
 // Field finds a field by key.
 func (d *Document) Field(key string) (Field, bool) {
-	for _, f := range d.Fields {
-		if f.Key == key {
-			return f, true
-		}
+	if i := slices.IndexFunc(d.Fields, func(f Field) bool { return f.Key == key }); i >= 0 {
+		return d.Fields[i], true
 	}
 	return Field{}, false
 }

@@ -270,18 +270,15 @@ func (b *Base) BodyLinks() []BodyLink {
 		before := bytes.Count(d.raw[:len(d.raw)-len(body)], []byte("\n"))
 		starts := lineStarts(body, 0)
 		for _, l := range linksIn(body) {
+			resolve := b.resolve
+			if strings.HasPrefix(l.target, "[[") {
+				resolve = b.Resolve
+			}
 			line := sort.SearchInts(starts, l.at+1) // the number of lines that begin at or before it
-			links = append(links, BodyLink{File: d.Path, Line: before + line, Written: l.target, Resolution: b.bodyTarget(l, d.Path)})
+			links = append(links, BodyLink{File: d.Path, Line: before + line, Written: l.target, Resolution: resolve(l.target, d.Path, nil)})
 		}
 	}
 	return links
-}
-
-func (b *Base) bodyTarget(l placed, file string) Resolution {
-	if strings.HasPrefix(l.target, "[[") {
-		return b.Resolve(l.target, file, nil)
-	}
-	return b.resolve(l.target, file, nil)
 }
 
 type placed struct {

@@ -4,6 +4,7 @@
 package ontology
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"regexp"
@@ -31,8 +32,8 @@ type Ontology struct {
 	IDs string `yaml:"ids,omitempty" json:"ids,omitempty"`
 
 	ids    *regexp.Regexp
-	typeAt map[string]int
-	edgeAt map[string]int
+	typeOf map[string]Type
+	edgeOf map[string]Edge
 }
 
 // A Type is a type of atoms.
@@ -113,22 +114,20 @@ func (o *Ontology) Check() error {
 	if len(o.Types) == 0 {
 		return fmt.Errorf("the ontology has no types: list them under types")
 	}
-	if o.IDs == "" {
-		o.IDs = defaultIDs
-	}
+	o.IDs = cmp.Or(o.IDs, defaultIDs)
 	var err error
 	if o.ids, err = regexp.Compile(o.IDs); err != nil {
 		return fmt.Errorf("ids: %w", err)
 	}
-	o.typeAt, o.edgeAt = map[string]int{}, map[string]int{}
+	o.typeOf, o.edgeOf = map[string]Type{}, map[string]Edge{}
 	for i, t := range o.Types {
-		if _, ok := o.typeAt[t.Name]; ok || t.Name == "" {
+		if _, ok := o.typeOf[t.Name]; ok || t.Name == "" {
 			return fmt.Errorf("types[%d]: duplicate or empty name %q", i, t.Name)
 		}
-		o.typeAt[t.Name] = i
+		o.typeOf[t.Name] = t
 	}
 	for i, e := range o.Edges {
-		if _, ok := o.edgeAt[e.Name]; ok || e.Name == "" || slices.Contains([]string{KeyID, KeyType, KeyTitle, KeyRationale}, e.Name) {
+		if _, ok := o.edgeOf[e.Name]; ok || e.Name == "" || slices.Contains([]string{KeyID, KeyType, KeyTitle, KeyRationale}, e.Name) {
 			return fmt.Errorf("edges[%d]: duplicate, empty or reserved name %q", i, e.Name)
 		}
 		if e.Kind == "" {
@@ -137,11 +136,11 @@ func (o *Ontology) Check() error {
 			return fmt.Errorf("edge %s: unknown kind %q: want set, ordered or single", e.Name, e.Kind)
 		}
 		for _, t := range append(slices.Clone(e.From), e.To...) {
-			if _, ok := o.typeAt[t]; !ok {
-				return fmt.Errorf("edge %s: unknown type %q%s", e.Name, t, near(t, o.TypeNames()))
+			if _, ok := o.typeOf[t]; !ok {
+				return fmt.Errorf("edge %s: unknown type %q%s", e.Name, t, text.DidYouMean(t, o.TypeNames()))
 			}
 		}
-		o.edgeAt[e.Name] = i
+		o.edgeOf[e.Name] = o.Edges[i]
 	}
 	for key := range o.Keys {
 		if key != KeyID && key != KeyType && key != KeyTitle {
@@ -151,37 +150,19 @@ func (o *Ontology) Check() error {
 	return nil
 }
 
-func near(name string, known []string) string {
-	if k, ok := text.Nearest(name, known); ok {
-		return fmt.Sprintf(": did you mean %q?", k)
-	}
-	return ""
-}
-
 // Key returns the name of a key in files.
-func (o *Ontology) Key(key string) string {
-	if k := o.Keys[key]; k != "" {
-		return k
-	}
-	return key
-}
+func (o *Ontology) Key(key string) string { return cmp.Or(o.Keys[key], key) }
 
 // Type finds a type by name.
 func (o *Ontology) Type(name string) (Type, bool) {
-	i, ok := o.typeAt[name]
-	if !ok {
-		return Type{}, false
-	}
-	return o.Types[i], true
+	t, ok := o.typeOf[name]
+	return t, ok
 }
 
 // Edge finds an edge by name.
 func (o *Ontology) Edge(name string) (Edge, bool) {
-	i, ok := o.edgeAt[name]
-	if !ok {
-		return Edge{}, false
-	}
-	return o.Edges[i], true
+	e, ok := o.edgeOf[name]
+	return e, ok
 }
 
 // TypeNames lists the types in their order.

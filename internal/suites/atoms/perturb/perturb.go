@@ -166,16 +166,13 @@ func (d *damage) list(i int, key string) (list []string) {
 }
 
 // set replaces a field of an atom in its file.
-func (d *damage) set(i int, entries ...okf.Entry) error {
+func (d *damage) set(i int, e okf.Entry) error {
 	f := &d.files[d.at(i)]
-	for _, e := range entries {
-		data, err := okf.Parse(f.Path, f.Data).Set(e)
-		if err != nil {
-			return err
-		}
+	data, err := okf.Parse(f.Path, f.Data).Set(e)
+	if err == nil {
 		f.Data = data
 	}
-	return nil
+	return err
 }
 
 func (d *damage) at(i int) int {

@@ -266,13 +266,16 @@ func readJSON(path string) (jsontext.Value, error) {
 	return value, nil
 }
 
+// lenient are the options by which files of benchmarks are read.
+var lenient = jsonv2.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
 // into decodes a file.
 func into(path string, v any) error {
 	value, err := readJSON(path)
 	if err != nil {
 		return err
 	}
-	if err := jsonv2.Unmarshal(value, v, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+	if err := jsonv2.Unmarshal(value, v, lenient); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil

@@ -1,12 +1,12 @@
 package benchmark
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 )
 
@@ -77,10 +77,11 @@ func isoDate(s string) string {
 			year = inCentury(year)
 		}
 	}
-	if month < 1 || month > 12 || day < 1 || day > daysIn(year, month) || year < datesFrom || year > datesTo {
+	date := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
+	if year < datesFrom || year > datesTo || int(date.Month()) != month || date.Day() != day {
 		return s
 	}
-	return fmt.Sprintf("%04d-%02d-%02d", year, month, day)
+	return date.Format(time.DateOnly)
 }
 
 func digits(s string) int {
@@ -96,18 +97,6 @@ func monthOf(s string) int {
 	return 1 + slices.IndexFunc(months, func(name string) bool {
 		return s == name || s == name[:3] || s == "sept" && name == "september"
 	})
-}
-
-func daysIn(year, month int) int {
-	switch {
-	case month == 2 && year%4 == 0 && (year%100 != 0 || year%400 == 0):
-		return 29
-	case month == 2:
-		return 28
-	case month == 4 || month == 6 || month == 9 || month == 11:
-		return 30
-	}
-	return 31
 }
 
 // inCentury completes a year of two digits.

@@ -116,10 +116,8 @@ func (c *corpus) docuBenchAnswer(s *system, path, id string, gold jsontext.Value
 func docuBenchScore(answer, schema, label jsontext.Value) (float64, error) {
 	var a, l any
 	var s map[string]any
-	read := func(value jsontext.Value, into any) error {
-		return jsonv2.Unmarshal(value, into, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	}
-	if err := errors.Join(read(answer, &a), read(label, &l), read(schema, &s)); err != nil {
+	err := errors.Join(jsonv2.Unmarshal(answer, &a, lenient), jsonv2.Unmarshal(label, &l, lenient), jsonv2.Unmarshal(schema, &s, lenient))
+	if err != nil {
 		return 0, err
 	}
 	t := &docuTotal{}

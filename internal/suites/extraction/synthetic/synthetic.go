@@ -176,7 +176,7 @@ func (m *maker) document(p design) (Document, error) {
 	t := m.words.Types[p.typeName]
 	d := Document{ID: fmt.Sprintf("%s-%s-%02d", Splits[m.half], p.typeName, p.number), Schema: p.typeName,
 		Difficulty: Difficulties[p.difficulty], Split: Splits[m.half]}
-	w := &writer{maker: m, design: p, kind: t, values: map[string][]value{}, decoyed: p.difficulty == hard}
+	w := &writer{maker: m, design: p, kind: t, values: map[string][]value{}}
 	for i, f := range t.Fields {
 		if p.fates[i] != missing {
 			w.values[f.Name] = append(w.values[f.Name], m.value(f, p.difficulty))

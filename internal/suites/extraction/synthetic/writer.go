@@ -52,11 +52,10 @@ var words = sync.OnceValues(func() (*vocabulary, error) {
 // A writer writes the text of a document and keeps where its values are.
 type writer struct {
 	*maker
-	design  design
-	kind    *typeWord
-	values  map[string][]value
-	decoyed bool
-	places  map[string][]place
+	design design
+	kind   *typeWord
+	values map[string][]value
+	places map[string][]place
 
 	text   strings.Builder
 	page   int
@@ -128,11 +127,12 @@ func (w *writer) write() string {
 
 // price is an amount beside goods.
 func (w *writer) price() string {
-	whole, cents := 1+w.below(90), w.below(100)
+	point := "."
 	if locales[w.levers.Locale].months != nil { // not in English
-		return fmt.Sprintf("%d,%02d", whole, cents)
+		point = ","
 	}
-	return fmt.Sprintf("%d.%02d", whole, cents)
+	whole, cents := 1+w.below(90), w.below(100)
+	return fmt.Sprintf("%d%s%02d", whole, point, cents)
 }
 
 // drawField draws one of the fields that may be drawn, "" without any.
@@ -221,7 +221,7 @@ func lastWords(label string, n int) string {
 // decoys writes lines that look like fields but are not. Dates and amounts are
 // close to those of fields.
 func (w *writer) decoys() {
-	if !w.decoyed {
+	if w.design.difficulty != hard {
 		return
 	}
 	list := slices.Clone(w.kind.Decoys)

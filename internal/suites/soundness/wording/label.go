@@ -44,7 +44,7 @@ type Format struct {
 // words may also be written as one, as in NotSound.
 func NewLabels(n Negation, f Format, first, second []string) *Labels {
 	return &Labels{finder: newFinder(n, first, second), markers: trieOf(f.Markers, f.Final), concluding: trieOf(f.Concluding), correcting: trieOf(f.Correcting),
-		examples: trieOf(f.Examples), rejected: trieOf(f.Rejected), fillers: setOf(f.Fillers)}
+		examples: trieOf(f.Examples), rejected: trieOf(f.Rejected), fillers: SetOf(f.Fillers)}
 }
 
 // A mention is a label that a text names.

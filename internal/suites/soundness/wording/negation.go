@@ -172,8 +172,8 @@ func conceded(tokens []token) []bool {
 // oneWord writes a phrase in one word, as in NotSound.
 func oneWord(phrase string) string { return strings.Join(Words(phrase), "") }
 
-// setOf makes a set of the words of phrases.
-func setOf(phrases []string) map[string]bool {
+// SetOf makes a set of the words of phrases.
+func SetOf(phrases []string) map[string]bool {
 	set := map[string]bool{}
 	for _, p := range phrases {
 		for _, w := range Words(p) {
