@@ -16,7 +16,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
-	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A Side is a run to compare with another, and one of its arms, or "" for those that
@@ -70,7 +69,7 @@ type contrast struct {
 	pairs    [][2]string // their arms
 	items    []eval.Item // by id
 	alike    []string    // ids of those with the same gold
-	warnings []string
+	warnings counted
 }
 
 // match pairs the arms that have scores.
@@ -108,7 +107,7 @@ func (c *contrast) common(ctx context.Context) error {
 			return err
 		}
 	}
-	c.warn("exploratory: the study plans no comparison of two runs")
+	c.warnings = counted{"exploratory: the study plans no comparison of two runs"}
 	var missing, changed, regraded int
 	for _, it := range c.x.Items() {
 		a, inA := planned[0][it.ID]
@@ -131,20 +130,10 @@ func (c *contrast) common(ctx context.Context) error {
 	if len(c.items) == 0 {
 		return fmt.Errorf("runs %s and %s have no item in common with the same input", c.sides[0].Run.ID, c.sides[1].Run.ID)
 	}
-	if missing > 0 {
-		c.warn("%s that only one of the runs has: left out", text.Plural(missing, "item", "items"))
-	}
-	if changed > 0 {
-		c.warn("%s whose input differs between the runs: left out", text.Plural(changed, "item", "items"))
-	}
-	if regraded > 0 {
-		c.warn("%s scored against different gold in the two runs: score the older run again with `scruple score` if its answers are to be compared", text.Plural(regraded, "item was", "items were"))
-	}
+	c.warnings.add(missing, "item", "items", "that only one of the runs has: left out")
+	c.warnings.add(changed, "item", "items", "whose input differs between the runs: left out")
+	c.warnings.add(regraded, "item was", "items were", "scored against different gold in the two runs: score the older run again with `scruple score` if its answers are to be compared")
 	return nil
-}
-
-func (c *contrast) warn(format string, args ...any) {
-	c.warnings = append(c.warnings, fmt.Sprintf(format, args...))
 }
 
 func (c *contrast) analyse(ctx context.Context) (*analyse.Analysis, error) {
@@ -221,16 +210,15 @@ func (c *contrast) judges(ctx context.Context, q *analyse.Question) (from analys
 	var bases [2]map[[2]string]int64
 	var parts [2]map[string]string
 	for i, side := range c.sides {
-		if bases[i], err = side.DB.JudgedBy(ctx, side.Run); err != nil {
-			return from, err
+		stored := &reader{ctx: ctx, run: side.Run}
+		bases[i] = read(stored, side.DB.JudgedBy)
+		sums := read(stored, side.DB.CallSums)
+		if stored.err != nil {
+			return from, stored.err
 		}
 		parts[i] = map[string]string{}
 		for _, p := range plan.Readable(plan.JudgeParts(side.Run.Treatment)) {
 			parts[i][p.Name] = p.Value
-		}
-		sums, err := side.DB.CallSums(ctx, side.Run)
-		if err != nil {
-			return from, err
 		}
 		for _, v := range sums.JudgedBy() {
 			for _, p := range c.pairs {

@@ -83,33 +83,19 @@ func (r *Run) inherit(ctx context.Context, q *analyse.Question, id string, calls
 		return err
 	}
 	q.Run.History = append(q.Run.History, fmt.Sprintf("answers were taken from %s, whose results had been shown", id))
-	events, err := r.db.Events(ctx, from)
-	if err != nil {
+	then, here := &reader{ctx: ctx, run: from}, &reader{ctx: ctx, run: r.Record}
+	events, had, items := read(then, r.db.Events), read(then, r.db.PlanArms), read(then, r.db.Items)
+	was, now := read(then, r.db.JudgedBy), read(here, r.db.JudgedBy)
+	if err := cmp.Or(then.err, here.err); err != nil {
 		return err
 	}
 	q.Late = append(q.Late, notesOf(events, lateEvent)...)
 	q.Rejudged = append(q.Rejudged, notesOf(events, lateJudgeEvent)...)
-	had, err := r.db.PlanArms(ctx, from)
-	if err != nil {
-		return err
-	}
 	for _, arm := range r.ArmIDs() {
 		anew := slices.ContainsFunc(calls, func(c eval.ArmCalls) bool { return c.Arm == arm && c.Stage == eval.StageRun && c.Reused == 0 })
 		if anew || !slices.Contains(had, arm) {
 			q.Late = append(q.Late, arm)
 		}
-	}
-	was, err := r.db.JudgedBy(ctx, from)
-	if err != nil {
-		return err
-	}
-	now, err := r.db.JudgedBy(ctx, r.Record)
-	if err != nil {
-		return err
-	}
-	items, err := r.db.Items(ctx, from)
-	if err != nil {
-		return err
 	}
 	settings := !slices.Equal(judgedWith(from.Treatment, from.StudyJSON), judgedWith(r.Record.Treatment, r.Record.StudyJSON))
 	for _, arm := range r.Bench.Arms() {

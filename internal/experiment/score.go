@@ -350,13 +350,10 @@ func (r *Run) addFromOutside(ctx context.Context, a *analyse.Analysis) error {
 		return err
 	}
 	earlier, err := r.replicated(ctx)
-	if err != nil || earlier == nil {
-		return err
-	}
-	if !a.Run.Exploratory() {
+	if err == nil && earlier != nil && !a.Run.Exploratory() {
 		a.Replicate(earlier)
 	}
-	return nil
+	return err
 }
 
 // Replicated returns the run that the study replicates, nil if there is none: the
