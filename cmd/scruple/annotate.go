@@ -260,7 +260,7 @@ func (a *app) subjects(ctx context.Context, arg string, x *experiment.Experiment
 // addPeoplesVerdicts stores the answers of people about the run as verdicts, with messages.
 func (a *app) addPeoplesVerdicts(ctx context.Context, db *store.DB, r *experiment.Run) error {
 	return takePeoplesVerdicts(ctx, db, r, a.noAgreement, func(task string, list []eval.PersonVerdict, stale int) error {
-		added, err := r.AddVerdicts(ctx, list)
+		added, err := db.AddPeople(ctx, r.Record, list)
 		if added > 0 {
 			a.say("task %s: %s of people added", task, text.Plural(added, "verdict", "verdicts"))
 		}

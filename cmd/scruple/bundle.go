@@ -112,7 +112,7 @@ func bundleOutputs(ctx context.Context, db *store.DB, r *experiment.Run, result 
 	list := mapped(report.Formats(), func(f report.Format) bundle.Output {
 		return bundle.Output{Name: "report" + f.Ext, Write: func(w io.Writer) error { return f.Render(w, shown) }}
 	})
-	for _, table := range []string{"calls", "outcomes", "scores", "summary"} {
+	for _, table := range experiment.TableNames() {
 		list = append(list, bundle.Output{Name: table + ".jsonl", Write: func(w io.Writer) error {
 			return experiment.WriteTable(ctx, w, db, r.Record, table, experiment.JSONLines)
 		}})

@@ -172,34 +172,22 @@ func (a *app) archive(o *opened) error {
 	if to == "" {
 		return errors.New("archive: give the folder for the files with --to, such as --to archive")
 	}
-	from, err := a.locate(ctx, o.arg)
-	if err != nil {
+	what := aRunToChange // of a run alone, the study may be gone
+	if isStudyFile(o.arg) {
+		what = itsRun // which refuses gold that changed after it was locked
+	}
+	if err := a.opens(o, what); err != nil {
 		return err
 	}
-	if isStudyFile(o.arg) { // of a run alone, the study may be gone
-		x, err := from.load() // which refuses gold that changed after it was locked
-		if err != nil {
-			return err
-		}
-		x.Close()
-	}
-	db, err := store.Open(ctx, from.store)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	r, err := from.find(ctx, db)
-	if err != nil {
-		return err
-	}
-	kept, err := experiment.Kept(ctx, db, r)
+	r := o.run
+	kept, err := experiment.Kept(ctx, o.db, r)
 	if err != nil {
 		return fmt.Errorf("archive: %w", err)
 	}
 	if n := kept.Analysis.Run.Unjudged; n > 0 {
 		return fmt.Errorf("archive: run %s is not finished: the judge has yet to judge %s: finish it with `scruple run`", r.ID, text.Plural(n, "trial", "trials"))
 	}
-	if err := db.Archive(ctx, r, to, version()); err != nil {
+	if err := o.db.Archive(ctx, r, to, version()); err != nil {
 		return err
 	}
 	return a.result(map[string]any{"run": r.ID, "archive": r.Archive}, func() {

@@ -24,11 +24,10 @@ func (a *app) gateVerb(o *opened) error {
 	if err != nil {
 		return err
 	}
-	from, err := a.locate(o.ctx, o.arg)
-	if err != nil {
+	if o.from, err = a.locate(o.ctx, o.arg); err != nil {
 		return err
 	}
-	if err := checkOut(output, from); err != nil {
+	if err := checkOut(output, o.from); err != nil {
 		return err
 	}
 	decided := false
@@ -46,12 +45,12 @@ func (a *app) gateVerb(o *opened) error {
 		return errors.New("gate --baseline: give the file for the comment on the pull request with --comment, such as --comment comment.md")
 	}
 	if comment != "" {
-		if err := checkOut(comment, from); err != nil {
+		if err := checkOut(comment, o.from); err != nil {
 			return err
 		}
-		write = a.andComment(o.ctx, write, o.arg, from, comment, baseline)
+		write = a.andComment(o, write, comment, baseline)
 	}
-	decided, err = a.gate(o.ctx, o.arg, from, write, output)
+	decided, err = a.gate(o, write, output)
 	return err
 }
 
@@ -101,30 +100,26 @@ func (a *app) gateGitHub(w io.Writer, r report.Report) error {
 }
 
 // andComment writes a verdict, and a comment on it for a pull request.
-func (a *app) andComment(ctx context.Context, write func(io.Writer, report.Report) error, arg string, from source, file, baseline string) func(io.Writer, report.Report) error {
+func (a *app) andComment(o *opened, write func(io.Writer, report.Report) error, file, baseline string) func(io.Writer, report.Report) error {
 	return func(w io.Writer, r report.Report) error {
 		var base *report.Baseline
 		if baseline != "" {
 			var err error
-			if base, err = a.against(ctx, arg, from, baseline); err != nil {
+			if base, err = a.against(o, baseline); err != nil {
 				return fmt.Errorf("gate --baseline %s: %w", baseline, err)
 			}
 		}
-		if err := a.print(file, from, func(w io.Writer) error { return report.Comment(w, r, base) }); err != nil {
+		if err := a.print(file, o.from, func(w io.Writer) error { return report.Comment(w, r, base) }); err != nil {
 			return err
 		}
 		return write(w, r)
 	}
 }
 
-// against compares the run of an argument with a baseline: a run, or a bundle of one.
-func (a *app) against(ctx context.Context, arg string, from source, baseline string) (_ *report.Baseline, err error) {
-	db, r, err := a.findShown(ctx, arg)
-	if err != nil {
-		return nil, err
-	}
-	defer db.Close()
-	x, err := source{path: r.StudyPath, overrides: r.Overrides, store: db.Path(), run: r.ID}.load()
+// against compares the run that was opened with a baseline: a run, or a bundle of one.
+func (a *app) against(o *opened, baseline string) (_ *report.Baseline, err error) {
+	ctx, r := o.ctx, o.run
+	x, err := source{path: r.StudyPath, overrides: r.Overrides, store: o.db.Path(), run: r.ID}.load()
 	if err != nil {
 		return nil, err
 	}
@@ -142,13 +137,13 @@ func (a *app) against(ctx context.Context, arg string, from source, baseline str
 		}
 		older = experiment.Side{DB: packed, Run: run}
 	} else {
-		if older, err = a.side(ctx, baseline, arg); err != nil {
+		if older, err = a.side(ctx, baseline, o.arg); err != nil {
 			return nil, err
 		}
 		defer older.DB.Close()
 	}
 	const answers = 20
-	changes, err := x.ChangesOf(ctx, older, experiment.Side{DB: db, Run: r}, answers)
+	changes, err := x.ChangesOf(ctx, older, experiment.Side{DB: o.db, Run: r}, answers)
 	if err != nil {
 		return nil, err
 	}
@@ -158,12 +153,12 @@ func (a *app) against(ctx context.Context, arg string, from source, baseline str
 
 // recordRules records in the history of a run that its results were seen under other
 // rules.
-func (a *app) recordRules(ctx context.Context, x *experiment.Experiment, path string, r *store.Run) error {
-	db, err := store.Open(ctx, path)
+func recordRules(o *opened) error {
+	db, err := store.Open(o.ctx, o.db.Path())
 	if err != nil {
 		return err
 	}
-	return errors.Join(x.RecordRules(ctx, db, r), db.Close())
+	return errors.Join(o.x.RecordRules(o.ctx, db, o.run), db.Close())
 }
 
 // live runs a study after saying what it will cost. The report of the run goes to its
@@ -194,41 +189,37 @@ func (a *app) live(ctx context.Context, arg string) error {
 // gate applies the current rules of a study file, which may have changed since
 // the run: deciding again costs nothing. For a run id it prints the stored
 // verdict. It reports whether a verdict was written.
-func (a *app) gate(ctx context.Context, arg string, from source, write func(io.Writer, report.Report) error, output string) (decided bool, err error) {
-	db, r, err := a.findShown(ctx, arg)
-	if err != nil {
+func (a *app) gate(o *opened, write func(io.Writer, report.Report) error, output string) (decided bool, err error) {
+	if err := a.opens(o, aShownRun); err != nil {
 		return false, err
 	}
-	defer db.Close()
-	result, err := experiment.Kept(ctx, db, r)
+	result, err := experiment.Kept(o.ctx, o.db, o.run)
 	if errors.Is(err, store.ErrNotFound) {
 		return false, exit(exitNotAllowed, fmt.Errorf("gate: nothing to decide by: %w", err))
 	}
 	if err != nil {
 		return false, err
 	}
-	if isStudyFile(arg) {
-		x, _, err := a.loadFor(ctx, arg)
-		if err != nil {
+	if isStudyFile(o.arg) {
+		if o.x, err = o.from.load(); err != nil {
 			return false, err
 		}
-		defer x.Close()
-		if result, err = x.Decide(ctx, db, r, result); err != nil {
+		if result, err = o.x.Decide(o.ctx, o.db, o.run, result); err != nil {
 			return false, err
 		}
 		if result.NewRules {
-			if err := a.recordRules(ctx, x, db.Path(), r); err != nil {
-				a.warn("warning: the change of the rules is not in the history of run %s: %v", r.ID, err)
+			if err := recordRules(o); err != nil {
+				a.warn("warning: the change of the rules is not in the history of run %s: %v", o.run.ID, err)
 			}
 		}
 	} else {
-		a.warn("the verdict on %s is that of when it was scored: the study may have other rules now, which only `scruple gate FILE` applies", r.ID)
+		a.warn("the verdict on %s is that of when it was scored: the study may have other rules now, which only `scruple gate FILE` applies", o.run.ID)
 	}
 	if result.Verdict == nil {
 		return false, errNoRules
 	}
 	shown := report.Report{Analysis: result.Analysis, Verdict: result.Verdict}
-	if err := a.print(output, from, func(w io.Writer) error { return write(w, shown) }); err != nil {
+	if err := a.print(output, o.from, func(w io.Writer) error { return write(w, shown) }); err != nil {
 		return false, err
 	}
 	return true, exitOf(result.Verdict)

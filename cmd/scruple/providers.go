@@ -78,13 +78,7 @@ func (e *noKeyError) Error() string {
 
 // endpoint returns the base URL and the key for requests.
 func (p preset) endpoint(m study.Model, getenv func(string) string) (model.Endpoint, error) {
-	e := model.Endpoint{BaseURL: p.baseURL, KeyEnv: p.keyEnv}
-	if m.BaseURL != "" {
-		e.BaseURL = m.BaseURL
-	}
-	if m.APIKeyEnv != "" {
-		e.KeyEnv = m.APIKeyEnv
-	}
+	e := model.Endpoint{BaseURL: cmp.Or(m.BaseURL, p.baseURL), KeyEnv: cmp.Or(m.APIKeyEnv, p.keyEnv)}
 	if e.KeyEnv == "" {
 		return e, nil
 	}

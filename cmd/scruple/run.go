@@ -123,12 +123,7 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 		a.warn("warning: the study has no split, and %s marked as test: the ledger keeps that they were seen, so a registration of them in this folder or repository will need a reason. --split dev leaves them out",
 			text.Plural(r.SeenTest, "of its items is", "of its items are"))
 	}
-	if r.Kept != "" {
-		a.say("%s: %s", r.Record.ID, r.Kept)
-	}
-	if r.Changed != "" {
-		a.say("%s follows the study: %s", r.Record.ID, r.Changed)
-	}
+	a.sayFollowed(r)
 	asked := a.ask(ctx, db, r, models, opt)
 	if errors.Is(asked, run.ErrSessionEnd) {
 		a.say("%v; run the same command to continue", asked)
@@ -151,6 +146,16 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 		return exitOf(result.Verdict)
 	}
 	return errors.Join(asked, err)
+}
+
+// sayFollowed says how a run was changed to follow the study, or why it stayed as it was.
+func (a *app) sayFollowed(r *experiment.Run) {
+	if r.Kept != "" {
+		a.say("%s: %s", r.Record.ID, r.Kept)
+	}
+	if r.Changed != "" {
+		a.say("%s follows the study: %s", r.Record.ID, r.Changed)
+	}
 }
 
 // tagged gives a run its tag.
@@ -269,12 +274,7 @@ func (a *app) score(o *opened) error {
 	if err != nil {
 		return err
 	}
-	if r.Kept != "" {
-		a.say("%s: %s", r.Record.ID, r.Kept)
-	}
-	if r.Changed != "" {
-		a.say("%s follows the study: %s", r.Record.ID, r.Changed)
-	}
+	a.sayFollowed(r)
 	_, err = a.conclude(o.ctx, o.db, r, o.arg, false)
 	return err
 }

@@ -163,11 +163,9 @@ func (a *app) listProcedures() error {
 			Summary string `json:"summary"`
 			Source  string `json:"source"`
 		}
-		var list []entry
-		for _, p := range all {
-			list = append(list, entry{p.Name, p.Title, p.Summary, p.Source})
-		}
-		return printJSON(a.out, list)
+		return printJSON(a.out, mapped(all, func(p procedure.Procedure) entry {
+			return entry{p.Name, p.Title, p.Summary, p.Source}
+		}))
 	}
 	return a.columns("methods", all)
 }

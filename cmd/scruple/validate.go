@@ -23,11 +23,10 @@ func (a *app) validate(o *opened) error {
 		}
 		return a.validateFolder(o.arg)
 	}
-	x, _, err := a.loadFor(o.ctx, o.arg)
-	if err != nil {
+	if err := a.opens(o, theStudy); err != nil {
 		return err
 	}
-	defer x.Close()
+	x := o.x
 	noKeys, err := a.checkModels(o.ctx, x)
 	if err := errors.Join(x.CheckScorer(), err); err != nil {
 		return err

@@ -200,6 +200,7 @@ const (
 	shownRun         // for reading, if its results may be shown
 	aRun             // for reading, and its study is not loaded
 	aShownRun
+	aRunToChange
 )
 
 // opens opens what a verb needs. Some need it once they know their flags.
@@ -227,7 +228,7 @@ func (a *app) opens(o *opened, what need) (err error) {
 		if o.db, err = store.OpenRead(o.ctx, o.from.store); errors.Is(err, store.ErrNotFound) {
 			err = nil
 		}
-	case itsRun:
+	case itsRun, aRunToChange:
 		if o.db, err = store.Open(o.ctx, o.from.store); err == nil {
 			o.run, err = o.from.find(o.ctx, o.db)
 		}

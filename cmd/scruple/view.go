@@ -89,8 +89,7 @@ func viewer(ctx context.Context, db *store.DB, study string) (*view.Viewer, erro
 			return source{path: study, overrides: r.Overrides, store: db.Path()}.load()
 		},
 		Command: func(r *store.Run, verb string, rest ...string) string {
-			named := &app{storePath: db.Path()}
-			return named.again(verb, r.ID, r, db.Path(), rest...)
+			return commandOf(append([]string{verb, r.ID}, rest...), nil, db.Path())
 		},
 	})
 }

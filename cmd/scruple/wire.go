@@ -204,21 +204,16 @@ func paid(m study.Model) bool {
 // costOf returns the price function of a model and whether the price is known:
 // from the study, else from the built-in list.
 func costOf(m study.Model) (func(eval.Usage) float64, bool) {
-	p, known := priceOf(m)
-	if !known {
-		return func(eval.Usage) float64 { return math.NaN() }, false
-	}
-	return p.Cost, true
-}
-
-func priceOf(m study.Model) (price.Price, bool) {
 	if s := m.Price; s != nil {
-		return price.Price{Input: s.Input, Output: s.Output, Cached: s.Cached, CacheWrite: s.CacheWrite}, true
+		return price.Price{Input: s.Input, Output: s.Output, Cached: s.Cached, CacheWrite: s.CacheWrite}.Cost, true
 	}
-	if m.Provider == "simulated" {
-		return price.Price{}, true
+	if m.Provider == kit.SimulatedProvider {
+		return price.Price{}.Cost, true
 	}
-	return price.Lookup(m.Provider, m.Name)
+	if p, known := price.Lookup(m.Provider, m.Name); known {
+		return p.Cost, true
+	}
+	return func(eval.Usage) float64 { return math.NaN() }, false
 }
 
 // runAnswers is the client of an arm that takes its answers from an arm of

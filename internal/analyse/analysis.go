@@ -133,6 +133,7 @@ type Run struct {
 	Version    string  `json:"scruple"` // of the program
 	Items      int     `json:"items"`
 	Dev        int     `json:"dev_items,omitempty"` // items marked as DEV, of a run without a split
+	LeftOut    int     `json:"left_out,omitempty"`  // of two runs: items of the older one that are not compared
 	Replicates int     `json:"replicates"`
 	Seed       int64   `json:"seed"`
 	Planned    int     `json:"planned"`                // trials

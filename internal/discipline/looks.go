@@ -36,12 +36,14 @@ func (s *Subject) UntilLook(part Part, p *store.Progress) Part {
 const LookEvent = "results shown"
 
 // A Look is what results were of, how many runs of the study had been shown before, and how many
-// trials the run planned, 0 in events of older versions.
+// trials the run planned and had asked by then, those included that have left its plan. The last
+// two are 0 in events of older versions.
 type Look struct {
 	Trials  int `json:"trials"`
 	Items   int `json:"items"`
 	Runs    int `json:"runs"`
 	Planned int `json:"planned,omitempty"`
+	Asked   int `json:"asked,omitempty"`
 }
 
 // LooksOf are the looks at the results of a run, from its events.

@@ -203,11 +203,6 @@ func (s *Subjects) Show(t eval.Trial) (eval.Exhibit, error) {
 	return s.x.Bench.Show(c)
 }
 
-// AddVerdicts stores verdicts of people that the run does not have yet.
-func (r *Run) AddVerdicts(ctx context.Context, of []eval.PersonVerdict) (added int, err error) {
-	return r.db.AddPeople(ctx, r.Record, of)
-}
-
 // ratings compares the judge of the suite with the verdicts of people, if the study has
 // a task for that.
 func (r *Run) ratings(ctx context.Context, scorer eval.Scorer) (*analyse.Ratings, error) {

@@ -267,15 +267,14 @@ type telling struct {
 }
 
 func (j telling) Outcome(t eval.Trial, o eval.Outcome) error {
-	err := j.Journal.Outcome(t, o)
-	if err == nil {
-		j.recorded(t)
-	}
-	return err
+	return j.tell(t, j.Journal.Outcome(t, o))
 }
 
 func (j telling) Judged(t eval.Trial, vs []eval.Verdict) error {
-	err := j.Journal.Judged(t, vs)
+	return j.tell(t, j.Journal.Judged(t, vs))
+}
+
+func (j telling) tell(t eval.Trial, err error) error {
 	if err == nil {
 		j.recorded(t)
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
-	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A Side is a run to compare with another, and one of its arms, or "" for those that
@@ -37,7 +36,7 @@ func (x *Experiment) CompareRuns(ctx context.Context, older, newer Side) (*analy
 	if older.Run.ID == newer.Run.ID && older.DB.Path() == newer.DB.Path() {
 		return nil, fmt.Errorf("comparing run %s with itself: name two runs; with one, `scruple compare` shows the comparisons of its arms", newer.Run.ID)
 	}
-	c := contrast{x: x, sides: [2]Side{older, newer}}
+	c := contrast{x: x, sides: [2]Side{older, newer}, warnings: counted{"exploratory: the study plans no comparison of two runs"}}
 	var scored [2][]string
 	for i, s := range c.sides {
 		var err error
@@ -68,9 +67,9 @@ type contrast struct {
 	x        *Experiment
 	sides    [2]Side
 	pairs    [][2]string // their arms
-	items    []eval.Item // by id
-	alike    []string    // ids of those with the same gold
-	warnings []string
+	items    []eval.Item // by id, those that both runs have with the same input and gold
+	left     int         // items of the older run that are not compared
+	warnings counted
 }
 
 // match pairs the arms that have scores.
@@ -87,9 +86,15 @@ func (c *contrast) match(scored [2][]string) error {
 		return nil
 	}
 	baselines := c.x.arms(func(a eval.Arm) bool { return a.Role != eval.RoleArm })
-	for _, arm := range scored[1] {
-		if slices.Contains(scored[0], arm) && !slices.Contains(baselines, arm) {
+	isBaseline := func(arm string) bool { return slices.Contains(baselines, arm) }
+	for _, arm := range slices.DeleteFunc(slices.Clone(scored[1]), isBaseline) {
+		if slices.Contains(scored[0], arm) {
 			c.pairs = append(c.pairs, [2]string{arm, arm})
+		}
+	}
+	for _, arm := range slices.DeleteFunc(slices.Clone(scored[0]), isBaseline) {
+		if !slices.Contains(scored[1], arm) {
+			c.warnings = append(c.warnings, fmt.Sprintf("arm %s has scores in the older run only: not compared", arm))
 		}
 	}
 	if len(c.pairs) == 0 {
@@ -99,7 +104,7 @@ func (c *contrast) match(scored [2][]string) error {
 	return nil
 }
 
-// common takes the items that both runs have with the same input.
+// common takes the items that both runs have with the same input and gold.
 func (c *contrast) common(ctx context.Context) error {
 	var planned [2]map[string]eval.Item
 	for i, s := range c.sides {
@@ -108,43 +113,35 @@ func (c *contrast) common(ctx context.Context) error {
 			return err
 		}
 	}
-	c.warn("exploratory: the study plans no comparison of two runs")
-	var missing, changed, regraded int
+	var added, changed, regraded int
 	for _, it := range c.x.Items() {
-		a, inA := planned[0][it.ID]
-		b, inB := planned[1][it.ID]
+		now, ok := planned[1][it.ID]
+		if !ok {
+			continue // asked by neither, or by the older run only
+		}
+		was, ok := planned[0][it.ID]
 		switch {
-		case !inA || !inB:
-			missing++
-			continue
-		case a.Input != b.Input:
+		case !ok:
+			added++
+		case was.Input != now.Input:
 			changed++
-			continue
-		case a.Gold != b.Gold:
+		case was.Gold != now.Gold:
 			regraded++
 		default:
-			c.alike = append(c.alike, it.ID)
+			c.items = append(c.items, it)
 		}
-		c.items = append(c.items, it)
 	}
 	slices.SortFunc(c.items, func(a, b eval.Item) int { return strings.Compare(a.ID, b.ID) })
 	if len(c.items) == 0 {
-		return fmt.Errorf("runs %s and %s have no item in common with the same input", c.sides[0].Run.ID, c.sides[1].Run.ID)
+		return fmt.Errorf("runs %s and %s have no item in common with the same input and gold (input of %d and gold of %d changed): "+
+			"where gold changed, score the older run again with `scruple score`", c.sides[0].Run.ID, c.sides[1].Run.ID, changed, regraded)
 	}
-	if missing > 0 {
-		c.warn("%s that only one of the runs has: left out", text.Plural(missing, "item", "items"))
-	}
-	if changed > 0 {
-		c.warn("%s whose input differs between the runs: left out", text.Plural(changed, "item", "items"))
-	}
-	if regraded > 0 {
-		c.warn("%s scored against different gold in the two runs: score the older run again with `scruple score` if its answers are to be compared", text.Plural(regraded, "item was", "items were"))
-	}
+	c.left = len(planned[0]) - len(c.items)
+	c.warnings.add(added, "item", "items", "that only the newer run has: left out")
+	c.warnings.add(c.left-changed-regraded, "item", "items", "that only the older run has: left out")
+	c.warnings.add(changed, "item", "items", "whose input differs between the runs: left out")
+	c.warnings.add(regraded, "item", "items", "with other gold in the older run: left out; score it again with `scruple score` to compare them")
 	return nil
-}
-
-func (c *contrast) warn(format string, args ...any) {
-	c.warnings = append(c.warnings, fmt.Sprintf(format, args...))
 }
 
 func (c *contrast) analyse(ctx context.Context) (*analyse.Analysis, error) {
@@ -155,7 +152,8 @@ func (c *contrast) analyse(ctx context.Context) (*analyse.Analysis, error) {
 		q.Run.Split = study.SplitDev
 	}
 	q.Run.ID = newer.Run.ID + " and " + older.Run.ID
-	q.Run.Items, q.Run.Dev, q.Run.Planned = len(c.items), devItems(c.items), 0
+	q.Run.Items, q.Run.LeftOut, q.Run.Dev = len(c.items), c.left, devItems(c.items)
+	q.Run.Planned = len(c.items) * len(c.pairs) * (older.Run.Replicates + newer.Run.Replicates)
 	var arms []eval.Arm
 	for _, p := range c.pairs {
 		a, b := c.name(1, p[1]), c.name(0, p[0])
@@ -183,11 +181,9 @@ func (c *contrast) analyse(ctx context.Context) (*analyse.Analysis, error) {
 		for _, p := range c.pairs {
 			wanted[p[i]] = c.name(i, p[i])
 		}
-		done, err := c.collect(collector, wanted, side.DB.ScoresByItem(ctx, side.Run))
-		if err != nil {
+		if err := c.collect(collector, wanted, side.DB.ScoresByItem(ctx, side.Run)); err != nil {
 			return nil, err
 		}
-		q.Run.Planned += done
 	}
 	if err := collector.Err(); err != nil {
 		return nil, err
@@ -221,16 +217,15 @@ func (c *contrast) judges(ctx context.Context, q *analyse.Question) (from analys
 	var bases [2]map[[2]string]int64
 	var parts [2]map[string]string
 	for i, side := range c.sides {
-		if bases[i], err = side.DB.JudgedBy(ctx, side.Run); err != nil {
-			return from, err
+		stored := &reader{ctx: ctx, run: side.Run}
+		bases[i] = read(stored, side.DB.JudgedBy)
+		sums := read(stored, side.DB.CallSums)
+		if stored.err != nil {
+			return from, stored.err
 		}
 		parts[i] = map[string]string{}
 		for _, p := range plan.Readable(plan.JudgeParts(side.Run.Treatment)) {
 			parts[i][p.Name] = p.Value
-		}
-		sums, err := side.DB.CallSums(ctx, side.Run)
-		if err != nil {
-			return from, err
 		}
 		for _, v := range sums.JudgedBy() {
 			for _, p := range c.pairs {
@@ -255,8 +250,8 @@ func (c *contrast) judges(ctx context.Context, q *analyse.Question) (from analys
 	q.JudgesDiffer = map[[2]string]string{}
 	for _, p := range c.pairs {
 		judged := false
-		differ := slices.ContainsFunc(c.alike, func(item string) bool {
-			was, now := bases[0][[2]string{item, p[0]}], bases[1][[2]string{item, p[1]}]
+		differ := slices.ContainsFunc(c.items, func(item eval.Item) bool {
+			was, now := bases[0][[2]string{item.ID, p[0]}], bases[1][[2]string{item.ID, p[1]}]
 			judged = judged || was != 0 && now != 0
 			return was != 0 && now != 0 && was != now
 		})
@@ -322,20 +317,19 @@ func (c *contrast) unblindings() (*analyse.Discipline, error) {
 	return d, nil
 }
 
-// collect adds the trials of some arms under other names, a case at a time, and counts them.
-func (c *contrast) collect(into *analyse.Collector, wanted map[string]string, scores iter.Seq2[store.TrialScores, error]) (done int, err error) {
+// collect adds the trials of some arms under other names, a case at a time.
+func (c *contrast) collect(into *analyse.Collector, wanted map[string]string, scores iter.Seq2[store.TrialScores, error]) error {
 	index := eval.IndexItems(c.items)
 	var open eval.Scored
 	flush := func() {
 		if len(open.Trials) > 0 {
 			into.Add(open)
 		}
-		done += len(open.Trials)
 		open = eval.Scored{}
 	}
 	for t, err := range scores {
 		if err != nil {
-			return 0, err
+			return err
 		}
 		name, ok := wanted[t.Trial.Arm]
 		if _, common := index.Find(t.Trial.Item); !ok || !common {
@@ -355,7 +349,7 @@ func (c *contrast) collect(into *analyse.Collector, wanted map[string]string, sc
 		}
 	}
 	flush()
-	return done, nil
+	return nil
 }
 
 // sameBasis warns if the runs were scored by other settings.

@@ -203,7 +203,7 @@ func TestFixtureSuite(t *testing.T) {
 			}
 		}
 	}
-	if _, err := r.AddVerdicts(ctx, people); err != nil {
+	if _, err := db.AddPeople(ctx, r.Record, people); err != nil {
 		t.Fatal(err)
 	}
 	result, err := r.Rescore(ctx, 0)

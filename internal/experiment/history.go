@@ -83,33 +83,19 @@ func (r *Run) inherit(ctx context.Context, q *analyse.Question, id string, calls
 		return err
 	}
 	q.Run.History = append(q.Run.History, fmt.Sprintf("answers were taken from %s, whose results had been shown", id))
-	events, err := r.db.Events(ctx, from)
-	if err != nil {
+	then, here := &reader{ctx: ctx, run: from}, &reader{ctx: ctx, run: r.Record}
+	events, had, items := read(then, r.db.Events), read(then, r.db.PlanArms), read(then, r.db.Items)
+	was, now := read(then, r.db.JudgedBy), read(here, r.db.JudgedBy)
+	if err := cmp.Or(then.err, here.err); err != nil {
 		return err
 	}
 	q.Late = append(q.Late, notesOf(events, lateEvent)...)
 	q.Rejudged = append(q.Rejudged, notesOf(events, lateJudgeEvent)...)
-	had, err := r.db.PlanArms(ctx, from)
-	if err != nil {
-		return err
-	}
 	for _, arm := range r.ArmIDs() {
 		anew := slices.ContainsFunc(calls, func(c eval.ArmCalls) bool { return c.Arm == arm && c.Stage == eval.StageRun && c.Reused == 0 })
 		if anew || !slices.Contains(had, arm) {
 			q.Late = append(q.Late, arm)
 		}
-	}
-	was, err := r.db.JudgedBy(ctx, from)
-	if err != nil {
-		return err
-	}
-	now, err := r.db.JudgedBy(ctx, r.Record)
-	if err != nil {
-		return err
-	}
-	items, err := r.db.Items(ctx, from)
-	if err != nil {
-		return err
 	}
 	settings := !slices.Equal(judgedWith(from.Treatment, from.StudyJSON), judgedWith(r.Record.Treatment, r.Record.StudyJSON))
 	for _, arm := range r.Bench.Arms() {
@@ -213,14 +199,15 @@ func (list *counted) add(n int, one, many, what string) {
 }
 
 // look adds all looks at the results of a run to the question, with the one that the event
-// records which it returns: there is none if the results have the answers of the last time.
-func (r *Run) look(ctx context.Context, q *analyse.Question, events []store.Event, done int) (fresh []store.Event, err error) {
+// records which it returns: there is none if the results have the answers of the last time. Left
+// are the answers that left the plan: a plan that shrank does not hide a look when it grows again.
+func (r *Run) look(ctx context.Context, q *analyse.Question, events []store.Event, done, left int) (fresh []store.Event, err error) {
 	if done == 0 || q.Run.Exploratory() {
 		return nil, nil
 	}
 	seen := discipline.LooksOf(events)
-	if n := len(seen); n == 0 || seen[n-1].Trials != done || seen[n-1].Items != q.Run.Items {
-		now := discipline.Look{Trials: done, Items: q.Run.Items, Planned: q.Run.Planned}
+	now := discipline.Look{Trials: done, Items: q.Run.Items, Planned: q.Run.Planned, Asked: done + left}
+	if n := len(seen); n == 0 || seen[n-1].Trials != done || seen[n-1].Items != q.Run.Items || cmp.Or(seen[n-1].Asked, now.Asked) != now.Asked {
 		if n > 0 {
 			now.Runs = seen[0].Runs
 		} else if now.Runs, err = r.shownBefore(ctx); err != nil {
@@ -236,7 +223,7 @@ func (r *Run) look(ctx context.Context, q *analyse.Question, events []store.Even
 	var answers []int
 	planned := q.Run.Planned
 	for _, l := range seen {
-		answers = append(answers, l.Trials)
+		answers = append(answers, cmp.Or(l.Asked, l.Trials))
 		planned = min(planned, cmp.Or(l.Planned, planned))
 	}
 	q.Run.Looks, q.Study.Alpha, err = analyse.LooksAt(answers, planned, seen[0].Runs, r.Study.Statistics.Looks, q.Study.Alpha)

@@ -188,15 +188,11 @@ func (x *Experiment) GoesOn(ctx context.Context, db *store.DB, r *store.Run) (bo
 	if err != nil {
 		return false, err
 	}
-	if len(items) != len(x.Items()) || len(plan.Regraded(items, x.Items())) > 0 || len(plan.Reworded(items, x.Items())) > 0 {
-		return false, nil
-	}
-	for _, it := range x.Items() {
-		if _, ok := items[it.ID]; !ok {
-			return false, nil
-		}
-	}
-	if !slices.Equal(r.Treatment, x.treatment) {
+	changed := slices.ContainsFunc(x.Items(), func(it eval.Item) bool {
+		was, ok := items[it.ID]
+		return !ok || was.Input != it.Input || was.Gold != it.Gold
+	})
+	if changed || len(items) != len(x.Items()) || !slices.Equal(r.Treatment, x.treatment) {
 		return false, nil
 	}
 	defer x.Plan.Reads(x.Suite.Reads)
@@ -611,9 +607,7 @@ func (x *Experiment) differences(r *store.Run, was map[string]eval.Item) []strin
 	if slices.ContainsFunc(diffs, func(d string) bool { return strings.HasPrefix(d, "arm ") }) {
 		diffs = append(diffs, "(the value of an arm is a hash of its prompt and settings)")
 	}
-	items := x.Items()
-	changed := plan.Reworded(was, items)
-	for _, id := range plan.Shorten(changed, 5) {
+	for _, id := range plan.Shorten(plan.Reworded(was, x.Items()), 5) {
 		diffs = append(diffs, "item "+id+" changed")
 	}
 	if now := len(x.Items()) * len(x.Bench.Arms()) * x.Plan.Replicates(); now != r.Trials {

@@ -64,7 +64,7 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 		return Result{}, err
 	}
 	stored := &reader{ctx: ctx, run: r.Record}
-	progress, sums := read(stored, r.db.Progress), read(stored, r.db.CallSums)
+	progress, sums, left := read(stored, r.db.Progress), read(stored, r.db.CallSums), read(stored, r.db.LeftPlan)
 	events, failures := read(stored, r.db.Events), read(stored, r.db.JudgeErrors)
 	if stored.err != nil {
 		return Result{}, stored.err
@@ -84,7 +84,7 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 	if err := r.remember(ctx, &q, events, sums); err != nil {
 		return Result{}, err
 	}
-	looked, err := r.look(ctx, &q, events, progress.Done.Count())
+	looked, err := r.look(ctx, &q, events, progress.Done.Count(), left)
 	if err != nil {
 		return Result{}, err
 	}
@@ -350,13 +350,10 @@ func (r *Run) addFromOutside(ctx context.Context, a *analyse.Analysis) error {
 		return err
 	}
 	earlier, err := r.replicated(ctx)
-	if err != nil || earlier == nil {
-		return err
-	}
-	if !a.Run.Exploratory() {
+	if err == nil && earlier != nil && !a.Run.Exploratory() {
 		a.Replicate(earlier)
 	}
-	return nil
+	return err
 }
 
 // Replicated returns the run that the study replicates, nil if there is none: the

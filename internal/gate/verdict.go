@@ -261,8 +261,14 @@ func TrendOf(a *analyse.Analysis) Trend {
 
 // lacking says why missing scores leave a comparison of two runs undecided; "" if they do not.
 func lacking(a *analyse.Analysis, c analyse.Comparison, higherIsBetter bool) string {
+	if !a.Run.Complete() {
+		return fmt.Sprintf("the runs are unfinished: %d of %s of these arms done", a.Run.Done, text.Plural(a.Run.Planned, "trial", "trials"))
+	}
 	if share := float64(c.Unpaired) / float64(max(1, c.Pairs+c.Unpaired)); share > a.Study.MaxUnscored {
 		return fmt.Sprintf("%.1f %% of the items have a value in only one run, the limit is %.1f %%", 100*share, 100*a.Study.MaxUnscored)
+	}
+	if share := float64(a.Run.LeftOut) / float64(max(1, a.Run.Items+a.Run.LeftOut)); share > a.Study.MaxUnscored {
+		return fmt.Sprintf("%.1f %% of the items of the older run are left out, the limit is %.1f %%", 100*share, 100*a.Study.MaxUnscored)
 	}
 	if share, of := a.WorstFailures(); share > a.Run.MaxFailed {
 		return fmt.Sprintf("%.1f %% of %s, the limit is %.1f %%", 100*share, of, 100*a.Run.MaxFailed)

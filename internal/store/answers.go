@@ -75,7 +75,14 @@ func (db *DB) Earlier(ctx context.Context, run *Run) (e Earlier, err error) {
 	}); err != nil {
 		return e, err
 	}
-	return e, db.get(ctx, `SELECT count(*) FROM trials t JOIN outcomes o ON o.trial = t.id WHERE t.run = ? AND t.place < 0`, []any{run}, &e.Left)
+	e.Left, err = db.LeftPlan(ctx, run)
+	return e, err
+}
+
+// LeftPlan counts the trials with an outcome that left the plan.
+func (db *DB) LeftPlan(ctx context.Context, run *Run) (n int, err error) {
+	err = db.get(ctx, `SELECT count(*) FROM trials t JOIN outcomes o ON o.trial = t.id WHERE t.run = ? AND t.place < 0`, []any{run}, &n)
+	return n, err
 }
 
 // JudgedBy returns a hash of what the verdicts of each item and arm depend on beside the
