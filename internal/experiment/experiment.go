@@ -216,11 +216,8 @@ func given[T any](capability func() []T) []T {
 // have one cluster.
 func (x *Experiment) Items() []eval.Item { return x.items }
 
-func (x *Experiment) itemIDs() (ids []string) {
-	for _, it := range x.Items() {
-		ids = append(ids, it.ID)
-	}
-	return ids
+func (x *Experiment) itemIDs() []string {
+	return mapped(x.Items(), func(it eval.Item) string { return it.ID })
 }
 
 func itemsOf(bench eval.Bench, s *study.Study) (items []eval.Item, dependent []string, err error) {
@@ -272,6 +269,14 @@ func (x *Experiment) contestants() []string {
 // the judge.
 func (x *Experiment) calibrationArms() map[string]bool {
 	return setOf(x.arms(func(a eval.Arm) bool { return a.Role == eval.RoleCalibration }))
+}
+
+// mapped returns what a function makes of each element.
+func mapped[T, R any](list []T, of func(T) R) (made []R) {
+	for _, x := range list {
+		made = append(made, of(x))
+	}
+	return made
 }
 
 func setOf(names []string) map[string]bool {
