@@ -171,7 +171,7 @@ func New(s Settings, j Journal, models map[string]*Model, spent Spent, o Observe
 			ceiling = min(ceiling, m.Concurrency)
 		}
 		if g := e.gates[m.Group]; g == nil || ceiling < g.ceiling {
-			e.gates[m.Group] = newGate(ceiling)
+			e.gates[m.Group] = &gate{whole: ceiling, ceiling: ceiling, limit: ceiling}
 		}
 		e.lines[m.Group] = &line{}
 		if e.paces[id] = m.Pace; m.Pace == nil {
