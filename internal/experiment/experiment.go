@@ -154,11 +154,13 @@ func Load(path string, overrides []string, env Env) (_ *Experiment, err error) {
 	return x, nil
 }
 
-// A NotAllowedError is that of the discipline.
-type NotAllowedError = discipline.NotAllowedError
-
-// A TooManyFailedError is that of the discipline.
-type TooManyFailedError = discipline.TooManyFailedError
+// What callers need of the discipline.
+type (
+	NotAllowedError    = discipline.NotAllowedError
+	TooManyFailedError = discipline.TooManyFailedError
+	Part               = discipline.Part    // selects what of a run's pending work to do
+	Attempt            = discipline.Attempt // how a run is to be started or resumed
+)
 
 // CheckShown is that of the discipline.
 func CheckShown(ctx context.Context, db *store.DB, r *store.Run) error {
