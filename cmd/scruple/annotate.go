@@ -46,11 +46,10 @@ func (a *app) annotate(o *opened) error {
 	}
 	env := experimentEnv()
 	env.ForPeople = true // people may have still to make the gold
-	x, err := from.loadWith(env)
-	if err != nil {
+	if o.x, err = from.loadWith(env); err != nil {
 		return err
 	}
-	defer x.Close()
+	x := o.x
 	tasks, err := o.tasks(x)
 	if err != nil {
 		return err
@@ -59,11 +58,10 @@ func (a *app) annotate(o *opened) error {
 	place.Check = func(file string, gold []byte) ([]eval.Item, error) {
 		return from.readsGold(x.Suite.GoldKey, file, gold)
 	}
-	subjects, closeStore, err := a.subjects(ctx, o.arg, x)
+	subjects, err := a.subjects(o)
 	if err != nil {
 		return err
 	}
-	defer closeStore()
 	switch {
 	case o.is("agreement"):
 		return a.agreement(place, tasks, subjects)
@@ -239,22 +237,25 @@ func (a *app) people(as []string) ([]string, error) {
 	return []string{name}, nil
 }
 
-// subjects returns what people can judge, with the answers of the run if there is one.
-func (a *app) subjects(ctx context.Context, arg string, x *experiment.Experiment) (*experiment.Subjects, func() error, error) {
-	db, found, err := a.findShown(ctx, arg)
-	if errors.Is(err, store.ErrNotFound) || errors.As(err, new(*experiment.NotAllowedError)) { // items can be judged
-		return x.Subjects(ctx), func() error { return nil }, nil
+// subjects returns what people can judge: items, and the answers of the run, which it opens if
+// there is one, and its results may be shown.
+func (a *app) subjects(o *opened) (_ *experiment.Subjects, err error) {
+	o.db, o.run, err = a.findRun(o.ctx, o.arg)
+	if err == nil {
+		err = experiment.CheckShown(o.ctx, o.db, o.run)
 	}
-	if err != nil {
-		return nil, nil, err
+	switch {
+	case errors.Is(err, store.ErrNotFound), errors.As(err, new(*experiment.NotAllowedError)):
+		return o.x.Subjects(o.ctx), nil
+	case err != nil:
+		return nil, err
 	}
-	r, err := x.Attach(ctx, db, found)
-	if err != nil {
-		// The answers do not belong to the study as it is; items can be judged.
-		a.warn("warning: answers of run %s cannot be judged: %v", found.ID, err)
-		return x.Subjects(ctx), db.Close, nil
+	r, err := o.attached()
+	if err != nil { // the answers do not belong to the study as it is
+		a.warn("warning: answers of run %s cannot be judged: %v", o.run.ID, err)
+		return o.x.Subjects(o.ctx), nil
 	}
-	return r.Subjects(ctx), db.Close, nil
+	return r.Subjects(o.ctx), nil
 }
 
 // addPeoplesVerdicts stores the answers of people about the run as verdicts, with messages.

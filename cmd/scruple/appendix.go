@@ -29,20 +29,13 @@ func (a *app) appendix(o *opened) error {
 	if len(x.Suite.Appendices) == 0 {
 		return fmt.Errorf("appendix: suite %s declares no appendices; scruple report has the tables", x.Suite.Name)
 	}
-	subjects, closeSubjects, err := a.subjects(ctx, o.arg, x)
+	subjects, err := a.subjects(o)
 	if err != nil {
 		return err
 	}
-	defer closeSubjects()
 	s := sourceOf(x, annotationsOf(x, from), subjects)
-	db, found, err := a.findRun(ctx, o.arg)
-	switch {
-	case errors.Is(err, store.ErrNotFound): // people work before any run
-	case err != nil:
-		return err
-	default:
-		defer db.Close()
-		if err := ofRun(ctx, &s, db, x, found); err != nil {
+	if o.run != nil { // people work before any run
+		if err := ofRun(ctx, &s, o.db, x, o.run); err != nil {
 			return err
 		}
 	}

@@ -419,7 +419,11 @@ func isStudyFile(arg string) bool {
 	if strings.HasSuffix(arg, ".yaml") || strings.HasSuffix(arg, ".yml") {
 		return true
 	}
-	info, err := os.Stat(arg)
+	return isFile(arg)
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
 	return err == nil && !info.IsDir()
 }
 
@@ -432,7 +436,7 @@ func isDir(arg string) bool {
 // Ids of runs are names of folders only by chance.
 func isFolder(arg string) error {
 	inside := filepath.Join(arg, "study.yaml")
-	if info, err := os.Stat(inside); err != nil || info.IsDir() {
+	if !isFile(inside) {
 		return nil
 	}
 	return fmt.Errorf("%s is a folder, not a study file: did you mean %q?", arg, inside)

@@ -27,7 +27,8 @@ func (a *app) observer() (run.Observer, func()) {
 	case a.json:
 		return &jsonObserver{out: json.NewEncoder(a.out)}, func() {}
 	case isTerminal(a.err):
-		o := &barObserver{progress: mpb.New(mpb.WithOutput(a.err), mpb.WithWidth(40)), bars: map[string]*armBar{}, said: causes{}}
+		p := mpb.New(mpb.WithOutput(a.err), mpb.WithWidth(40))
+		o := &barObserver{plainObserver: plainObserver{w: p}, progress: p, bars: map[string]*armBar{}}
 		return o, o.close
 	}
 	return &plainObserver{w: a.err, every: 5 * time.Second}, func() {}
@@ -176,23 +177,17 @@ func (o *jsonObserver) Progress(p run.Progress) {
 		"tokens": p.Spent.Tokens, "cost_usd": p.Spent.Cost, "unpriced_calls": p.Spent.Unpriced, "elapsed_s": p.Elapsed.Seconds(), "left_s": p.Left.Seconds(), "ended": p.Ended})
 }
 
-// A barObserver draws one bar per arm.
+// A barObserver draws one bar per arm, below the events.
 type barObserver struct {
-	progress *mpb.Progress
-	bars     map[string]*armBar
-	said     causes
+	plainObserver // of events
+	progress      *mpb.Progress
+	bars          map[string]*armBar
 }
 
 // An armBar is the progress of an arm. Another goroutine draws it.
 type armBar struct {
 	*mpb.Bar
 	arm atomic.Pointer[run.ArmPlan]
-}
-
-func (o *barObserver) Event(e run.Event) {
-	if line := o.said.line(e); line != "" {
-		fmt.Fprintln(o.progress, line)
-	}
 }
 
 // mostBars is how many arms have bars of their own: the bars of two stages fit 24 rows.

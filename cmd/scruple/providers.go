@@ -167,10 +167,7 @@ func findPreset(name string) (preset, bool) {
 
 // unknownProvider suggests the closest provider name, or lists all.
 func unknownProvider(name string) error {
-	known := []string{"recorded", "simulated"}
-	for _, p := range presets() {
-		known = append(known, p.name)
-	}
+	known := append([]string{"recorded", "simulated"}, mapped(presets(), func(p preset) string { return p.name })...)
 	hint := "want one of " + strings.Join(known, ", ")
 	if nearest, ok := text.Nearest(name, known); ok {
 		hint = "did you mean " + nearest + "?"

@@ -104,10 +104,7 @@ func hasDefault(c *cobra.Command) bool { return strings.Contains(c.Use, " STUDY"
 // withStudy puts the default study before the arguments if the current folder has it
 // and there are none, or they begin with an item.
 func (a *app) withStudy(c *cobra.Command, args []string) []string {
-	if !hasDefault(c) {
-		return args
-	}
-	if info, err := os.Stat(defaultStudy); err != nil || info.IsDir() {
+	if !hasDefault(c) || !isFile(defaultStudy) {
 		return args
 	}
 	ofItem := strings.Contains(c.Use, "ITEM")

@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/scruple-eval/scruple/internal/discipline"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -206,7 +206,7 @@ func (r *Run) Session(ctx context.Context, left *Left, a Asking) (*Session, erro
 	if a.Recorded != nil {
 		into = telling{journal, a.Recorded}
 	}
-	engine := run.New(run.Settings{Concurrency: cmp.Or(a.Concurrency, x.Concurrency), Retries: durations(x.Retries), Timeout: x.Timeout.D(), Delay: x.Delay.D(),
+	engine := run.New(run.Settings{Concurrency: cmp.Or(a.Concurrency, x.Concurrency), Retries: mapped(x.Retries, study.Duration.D), Timeout: x.Timeout.D(), Delay: x.Delay.D(),
 		ItemByItem: x.ItemByItem, Session: a.MaxCalls, MaxFailed: *x.MaxFailed, NoReuse: a.NoReuse, Budget: budget, Draw: a.Draw}, into, a.Models, before, a.Observer)
 	return &Session{run: r, part: left.part, journal: journal, Engine: engine, keeper: keeper, unstop: stopOn(a.Stop, engine)}, nil
 }
@@ -398,12 +398,4 @@ func (r *Run) armPlans(left *Left, stage eval.Stage) []run.ArmPlan {
 		}
 	}
 	return plans
-}
-
-func durations[D interface{ D() time.Duration }](ds []D) []time.Duration {
-	list := make([]time.Duration, 0, len(ds))
-	for _, d := range ds {
-		list = append(list, d.D())
-	}
-	return list
 }

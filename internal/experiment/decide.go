@@ -326,21 +326,17 @@ func (x *Experiment) unplanned(first deciding) (list [][3]string) {
 
 // rules are what each condition asks, and what each outcome says and when.
 func (d deciding) rules() (require, outcomes []eval.Level) {
-	for _, c := range d.Decide.Require {
-		require = append(require, eval.Level{Name: c.Name, Value: c.That})
-	}
-	for _, c := range d.Decide.Outcomes {
-		outcomes = append(outcomes, eval.Level{Name: c.Name, Value: c.Verdict + " if " + cmp.Or(c.When, "otherwise")})
-	}
+	require = mapped(d.Decide.Require, func(c study.Condition) eval.Level {
+		return eval.Level{Name: c.Name, Value: c.That}
+	})
+	outcomes = mapped(d.Decide.Outcomes, func(c study.Class) eval.Level {
+		return eval.Level{Name: c.Name, Value: c.Verdict + " if " + cmp.Or(c.When, "otherwise")}
+	})
 	return require, outcomes
 }
 
 func names(rules []eval.Level) string {
-	var list []string
-	for _, r := range rules {
-		list = append(list, r.Name)
-	}
-	return strings.Join(list, ", ")
+	return strings.Join(mapped(rules, func(r eval.Level) string { return r.Name }), ", ")
 }
 
 // ruleChanges compares rules by name. Of rules with one name the first belong

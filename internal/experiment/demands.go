@@ -67,7 +67,7 @@ func (x *Experiment) Demands(ctx context.Context, db *store.DB, path string, e *
 		of := plan.Load{}
 		for party, load := range e.loads {
 			if party.Model == m.ID {
-				of = of.Plus(load)
+				of = of.Plus(load, 1)
 			}
 		}
 		if of.Calls == 0 {

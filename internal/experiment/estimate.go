@@ -163,10 +163,7 @@ func (x *Experiment) RulePlans() ([]RulePlan, error) {
 	if err != nil {
 		return nil, err
 	}
-	var plans []RulePlan
-	for _, n := range needs {
-		plans = append(plans, x.planOf(n))
-	}
+	plans := mapped(needs, x.planOf)
 	for i, a := range x.Study.Assume {
 		powers, err := x.design().Simulate(a)
 		if err != nil {

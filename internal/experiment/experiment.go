@@ -154,11 +154,13 @@ func Load(path string, overrides []string, env Env) (_ *Experiment, err error) {
 	return x, nil
 }
 
-// A NotAllowedError is that of the discipline.
-type NotAllowedError = discipline.NotAllowedError
-
-// A TooManyFailedError is that of the discipline.
-type TooManyFailedError = discipline.TooManyFailedError
+// What callers need of the discipline.
+type (
+	NotAllowedError    = discipline.NotAllowedError
+	TooManyFailedError = discipline.TooManyFailedError
+	Part               = discipline.Part    // selects what of a run's pending work to do
+	Attempt            = discipline.Attempt // how a run is to be started or resumed
+)
 
 // CheckShown is that of the discipline.
 func CheckShown(ctx context.Context, db *store.DB, r *store.Run) error {
@@ -216,11 +218,8 @@ func given[T any](capability func() []T) []T {
 // have one cluster.
 func (x *Experiment) Items() []eval.Item { return x.items }
 
-func (x *Experiment) itemIDs() (ids []string) {
-	for _, it := range x.Items() {
-		ids = append(ids, it.ID)
-	}
-	return ids
+func (x *Experiment) itemIDs() []string {
+	return mapped(x.Items(), func(it eval.Item) string { return it.ID })
 }
 
 func itemsOf(bench eval.Bench, s *study.Study) (items []eval.Item, dependent []string, err error) {
@@ -272,6 +271,14 @@ func (x *Experiment) contestants() []string {
 // the judge.
 func (x *Experiment) calibrationArms() map[string]bool {
 	return setOf(x.arms(func(a eval.Arm) bool { return a.Role == eval.RoleCalibration }))
+}
+
+// mapped returns what a function makes of each element.
+func mapped[T, R any](list []T, of func(T) R) (made []R) {
+	for _, x := range list {
+		made = append(made, of(x))
+	}
+	return made
 }
 
 func setOf(names []string) map[string]bool {

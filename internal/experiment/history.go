@@ -140,11 +140,8 @@ func (x *Experiment) history(changed string, a store.Amendment, earlier []store.
 }
 
 // eventsOf returns an event for each arm.
-func (x *Experiment) eventsOf(what string, arms []string) (events []store.Event) {
-	for _, arm := range arms {
-		events = append(events, store.Event{At: x.env.Now(), What: what, Note: arm})
-	}
-	return events
+func (x *Experiment) eventsOf(what string, arms []string) []store.Event {
+	return mapped(arms, func(arm string) store.Event { return store.Event{At: x.env.Now(), What: what, Note: arm} })
 }
 
 // describe lists how a plan changed.

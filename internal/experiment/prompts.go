@@ -120,9 +120,7 @@ func (r *Run) example(ctx context.Context, p *analyse.Party, e store.Example, pr
 	if !prompts {
 		return nil // of so many arms
 	}
-	for _, prompt := range e.Prompts {
-		p.Prompts = append(p.Prompts, analyse.Prompt(prompt))
-	}
+	p.Prompts = mapped(e.Prompts, func(prompt store.Prompt) analyse.Prompt { return analyse.Prompt(prompt) })
 	if len(e.Prompts) == 0 {
 		p.Missing = "the store has none; `scruple show --prompts` builds those of a trial again"
 	}

@@ -164,7 +164,7 @@ func (r *Run) Embed(ctx context.Context, a Asking) error {
 		return err
 	}
 	x := r.Study.Execution
-	engine := run.New(run.Settings{Concurrency: x.Concurrency, Retries: durations(x.Retries), Timeout: x.Timeout.D(), MaxFailed: *x.MaxFailed,
+	engine := run.New(run.Settings{Concurrency: x.Concurrency, Retries: mapped(x.Retries, study.Duration.D), Timeout: x.Timeout.D(), MaxFailed: *x.MaxFailed,
 		NoReuse: a.NoReuse, Budget: r.Budget()}, journal, a.Models, (&Left{progress: spent}).Spent(), a.Observer)
 	defer stopOn(a.Stop, engine)()
 	var plans []run.ArmPlan

@@ -56,14 +56,8 @@ func (x *Experiment) resolve() error {
 	if len(problems) == 0 {
 		problems = x.compileRules()
 	}
-	if err := x.checkBudget(); err != nil {
-		problems = append(problems, err)
-	}
-	if err := x.checkJudge(); err != nil {
-		problems = append(problems, err)
-	}
 	x.treatment = plan.Treatment(s, arms)
-	return errors.Join(problems...)
+	return errors.Join(append(problems, x.checkBudget(), x.checkJudge())...)
 }
 
 // checkJudge refuses a judge model that judges no arm.
@@ -253,13 +247,12 @@ func (x *Experiment) dropTwice() (problems []error) {
 		of, _ := analyse.Pairs(x.Study.Comparisons[i:i+1], x.Bench.Arms())
 		at = append(at, slices.Repeat([]string{fmt.Sprintf("comparisons[%d]", i)}, len(of))...)
 	}
-	metrics := x.deciding
 	var kept []analyse.Pair
 	for i, p := range x.Pairs {
 		var rest, twice []string
 		other := i
-		for _, m := range metrics(p) {
-			has := func(q analyse.Pair) bool { return samePair(q, p.A, p.B) && slices.Contains(metrics(q), m) }
+		for _, m := range x.deciding(p) {
+			has := func(q analyse.Pair) bool { return samePair(q, p.A, p.B) && slices.Contains(x.deciding(q), m) }
 			keeper := slices.IndexFunc(x.Pairs, func(q analyse.Pair) bool { return q.Primary && has(q) })
 			if keeper < 0 {
 				keeper = slices.IndexFunc(x.Pairs, has)
@@ -279,7 +272,7 @@ func (x *Experiment) dropTwice() (problems []error) {
 		}
 		if alike := slices.DeleteFunc(slices.Clone(x.Pairs), func(q analyse.Pair) bool { return !samePair(q, p.A, p.B) }); len(alike) > 1 {
 			first := func(m string) bool {
-				return slices.ContainsFunc(alike, func(q analyse.Pair) bool { return slices.Index(metrics(q), m) == 0 })
+				return slices.ContainsFunc(alike, func(q analyse.Pair) bool { return slices.Index(x.deciding(q), m) == 0 })
 			}
 			p.Strata = slices.DeleteFunc(slices.Clone(rest), func(m string) bool { return !first(m) })
 		}
@@ -341,15 +334,9 @@ func (x *Experiment) strata() (factors, strata []string) {
 
 // compared reports whether the analysis will compare two arms on a metric.
 func (x *Experiment) compared(a, b, metric string) bool {
-	for _, p := range x.Pairs {
-		if !samePair(p, a, b) {
-			continue
-		}
-		if slices.Contains(x.deciding(p), metric) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(x.Pairs, func(p analyse.Pair) bool {
+		return samePair(p, a, b) && slices.Contains(x.deciding(p), metric)
+	})
 }
 
 // deciding lists the metrics on which the analysis compares a pair.

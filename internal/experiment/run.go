@@ -54,12 +54,6 @@ func read[T any](r *reader, from func(context.Context, *store.Run) (T, error)) (
 	return v
 }
 
-// A Part selects what of a run's pending work to do.
-type Part = discipline.Part
-
-// An Attempt is how a run is to be started or resumed.
-type Attempt = discipline.Attempt
-
 // Begin starts or resumes a run, if the ledger of the study allows it. A run on TEST
 // needs a registration of exactly what it asks, and there is one. Of another run on data
 // with splits, the ledger keeps which items it asks about.

@@ -72,7 +72,7 @@ func writeTable(w io.Writer, columns []string, rows iter.Seq2[row, error], forma
 }
 
 func callRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, error] {
-	return mapped(db.Calls(ctx, r), func(c eval.Call) row {
+	return rowsOf(db.Calls(ctx, r), func(c eval.Call) row {
 		kind := c.ErrKind
 		if kind == "" && c.Response.Stop == eval.StopRefused {
 			kind = eval.ErrRefused
@@ -131,7 +131,7 @@ func orNil(n eval.Number) any {
 }
 
 func outcomeRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, error] {
-	return mapped(db.Outcomes(ctx, r), func(j eval.Judged) row {
+	return rowsOf(db.Outcomes(ctx, r), func(j eval.Judged) row {
 		o := j.Outcome
 		return row{j.Trial.Item, j.Trial.Arm, j.Trial.Replicate, string(o.Kind), o.Reason, list(o.Notes), o.Detail, string(o.Data)}
 	})
@@ -164,8 +164,8 @@ func scoreRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, e
 	}
 }
 
-func mapped[A, B any](seq iter.Seq2[A, error], f func(A) B) iter.Seq2[B, error] {
-	return func(yield func(B, error) bool) {
+func rowsOf[A any](seq iter.Seq2[A, error], f func(A) row) iter.Seq2[row, error] {
+	return func(yield func(row, error) bool) {
 		for a, err := range seq {
 			if !yield(f(a), err) {
 				return
@@ -298,7 +298,7 @@ func (r *Run) WriteRecords(ctx context.Context, w io.Writer, format TableFormat,
 
 // recordRows makes rows of records. It collects the texts without an embedding.
 func recordRows(records iter.Seq2[eval.Record, error], set *embed.Set, missing map[embed.Key]bool, vectors bool) iter.Seq2[row, error] {
-	return mapped(records, func(x eval.Record) row {
+	return rowsOf(records, func(x eval.Record) row {
 		for _, s := range []string{x.Value, x.Quote, x.About} {
 			if !set.Has(s) {
 				missing[embed.KeyOf(s)] = true

@@ -77,7 +77,7 @@ func (e *Estimator) Estimates(ctx context.Context) (perArm []Estimate, all Estim
 	var order []string
 	for _, arm := range arms {
 		s := shapeOf(arm)
-		if shapes[s] == nil && e.asks(arm) {
+		if asks := arm.Model != "" || len(arm.Judges) > 0; asks && shapes[s] == nil {
 			order = append(order, s)
 		}
 		shapes[s] = append(shapes[s], arm)
@@ -133,11 +133,6 @@ func shapeOf(arm eval.Arm) string {
 		return "arm " + arm.ID
 	}
 	return "shape " + arm.Shape
-}
-
-// asks reports whether trials of an arm can make calls.
-func (e *Estimator) asks(arm eval.Arm) bool {
-	return arm.Model != "" || len(arm.Judges) > 0
 }
 
 // spread takes n items, or all, at even distances. Each round starts elsewhere
@@ -311,7 +306,7 @@ func (d *dryAsker) Ask(_ context.Context, _ string, r eval.Request) (eval.Respon
 	d.bytes += bytes
 	d.tokens += tokens
 	d.output += out
-	d.loads[Party{r.Model, d.stage}] = d.loads[Party{r.Model, d.stage}].plus(Load{1, float64(in), float64(out)}, 1)
+	d.loads[Party{r.Model, d.stage}] = d.loads[Party{r.Model, d.stage}].Plus(Load{1, float64(in), float64(out)}, 1)
 	if math.IsNaN(cost) {
 		d.unpriced = true
 	} else {

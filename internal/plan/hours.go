@@ -16,10 +16,8 @@ type Party struct {
 // A Load is what a party is asked.
 type Load struct{ Calls, Input, Output float64 }
 
-// Plus adds up loads.
-func (l Load) Plus(m Load) Load { return l.plus(m, 1) }
-
-func (l Load) plus(m Load, times float64) Load {
+// Plus adds a load several times.
+func (l Load) Plus(m Load, times float64) Load {
 	return Load{l.Calls + times*m.Calls, l.Input + times*m.Input, l.Output + times*m.Output}
 }
 
@@ -32,7 +30,7 @@ func (l Loads) plus(m Loads, times float64) Loads {
 		sum = Loads{}
 	}
 	for p, x := range m {
-		sum[p] = sum[p].plus(x, times)
+		sum[p] = sum[p].Plus(x, times)
 	}
 	return sum
 }

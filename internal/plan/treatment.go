@@ -14,8 +14,8 @@ import (
 
 // The parts of a treatment that say that trials are judged.
 const (
-	JudgeModelPart = "judge_model"
-	JudgesPart     = "judges"
+	judgeModelPart = "judge_model"
+	judgesPart     = "judges"
 )
 
 // Treatment lists the settings that determine the requests of a run: arms, models,
@@ -39,11 +39,11 @@ func Treatment(s *study.Study, arms []eval.Arm) []eval.Part {
 		}
 	}
 	if s.JudgeModel != "" {
-		parts = append(parts, eval.Part{Name: JudgeModelPart, Value: s.JudgeModel})
+		parts = append(parts, eval.Part{Name: judgeModelPart, Value: s.JudgeModel})
 	}
 	if len(judges) > 0 {
 		slices.Sort(judges)
-		parts = append(parts, eval.Part{Name: JudgesPart, Value: strings.Join(judges, ", ")})
+		parts = append(parts, eval.Part{Name: judgesPart, Value: strings.Join(judges, ", ")})
 	}
 	for _, m := range s.Models {
 		if used[m.ID] {
@@ -165,38 +165,23 @@ func asks(s *study.Study, ids ...string) (parts []eval.Part) {
 // JudgeParts returns the parts of a treatment that are settings of judges, without the
 // ports of servers.
 func JudgeParts(treatment []eval.Part) (parts []eval.Part) {
-	judges := judgesOf(treatment)
+	var judges []string
+	names := func(p eval.Part) bool { return p.Name == judgeModelPart || p.Name == judgesPart }
 	for _, p := range treatment {
-		if isOfJudge(p.Name, judges) {
+		if names(p) {
+			judges = append(judges, strings.Split(p.Value, ", ")...)
+		}
+	}
+	for _, p := range treatment {
+		id, isModel := strings.CutPrefix(p.Name, "model ")
+		if i := strings.LastIndex(id, "."); i >= 0 {
+			id = strings.TrimSuffix(id[:i], ".reasoning")
+		}
+		if names(p) || isModel && slices.Contains(judges, id) {
 			parts = append(parts, eval.Part{Name: p.Name, Value: eval.WithoutPort(p.Value)})
 		}
 	}
 	return parts
-}
-
-// judgesOf lists the judges of a treatment.
-func judgesOf(treatment []eval.Part) map[string]bool {
-	judges := map[string]bool{}
-	for _, p := range treatment {
-		if p.Name == JudgeModelPart || p.Name == JudgesPart {
-			for _, id := range strings.Split(p.Value, ", ") {
-				judges[id] = true
-			}
-		}
-	}
-	return judges
-}
-
-// isOfJudge reports whether a part of a treatment names judges or is a setting of one.
-func isOfJudge(part string, judges map[string]bool) bool {
-	if part == JudgeModelPart || part == JudgesPart {
-		return true
-	}
-	id, isModel := strings.CutPrefix(part, "model ")
-	if i := strings.LastIndex(id, "."); isModel && i >= 0 {
-		id = strings.TrimSuffix(id[:i], ".reasoning")
-	}
-	return isModel && judges[id]
 }
 
 // Unchanged reports which arms of an earlier treatment have the same settings now,

@@ -40,6 +40,7 @@ func rankingMeasures(p rankingParams, in queries) Result {
 	refuse(len(in.Queries) == 0, "input.queries is empty")
 	ranks := make([]*int, len(in.Queries)) // nil: not ranked
 	places := make([]int, len(in.Queries))
+	without := 0 // queries without a relevant document
 	gold := slices.ContainsFunc(in.Queries, func(q query) bool { return q.Gold != "" })
 	graded := slices.ContainsFunc(in.Queries, func(q query) bool { return len(q.Relevance) > 0 })
 	refuse(!gold && !graded, "input.queries: give each a gold, or its relevance by candidate")
@@ -52,14 +53,11 @@ func rankingMeasures(p rankingParams, in queries) Result {
 		if places[i] = measure.Rank(q.Ranking, q.Gold); places[i] > 0 {
 			ranks[i] = &places[i]
 		}
-	}
-	var warnings []string
-	without := 0
-	for _, q := range in.Queries {
 		if math.IsNaN(measure.NDCG(nil, q.Relevance, 1, measure.Linear)) {
 			without++
 		}
 	}
+	var warnings []string
 	if graded && without > 0 {
 		warnings = append(warnings, fmt.Sprintf("queries without a relevant document, whose nDCG counts as 0 in the mean: %d of %d", without, len(in.Queries)))
 	}
@@ -69,7 +67,11 @@ func rankingMeasures(p rankingParams, in queries) Result {
 	}
 	intervals := Result{}
 	mean := func(name string, values []float64) {
-		r = append(r, Row{name, sumOf(values) / float64(len(values))})
+		sum := 0.0
+		for _, x := range values {
+			sum += x
+		}
+		r = append(r, Row{name, sum / float64(len(values))})
 		drawn, warned := p.redraw.run(p.Conf, name, "queries", func(o stats.BootstrapOptions) (stats.Bootstrap, error) {
 			return stats.ClusterBootstrap(values, slices.Repeat([]float64{1}, len(values)), o)
 		}, bca)
@@ -117,13 +119,6 @@ func rankingMeasures(p rankingParams, in queries) Result {
 		}
 	}
 	return r.with("bootstrap", intervals).with(warningsKey, warnings).at(p.Conf)
-}
-
-func sumOf(xs []float64) (s float64) {
-	for _, x := range xs {
-		s += x
-	}
-	return s
 }
 
 func duplicate(xs []string) (string, bool) {

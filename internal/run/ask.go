@@ -229,7 +229,7 @@ func (a *asker) send(ctx context.Context, m *Model, r *eval.Request, call *eval.
 		last := try >= len(e.settings.Retries)
 		switch {
 		case dead, failure.Unreachable && (failure.Final || last && e.lines[m.Group].count() == answered):
-			return e.lost(call, r.Model, failure)
+			return e.ended(call, r.Model, failure, true) // not recorded: it is asked when the run is resumed
 		case !fresh && (last || failure.Final || !retryable(failure.Kind) && !a.refusedOnce(failure)):
 			return e.giveUp(call, r.Model, failure)
 		}
@@ -359,28 +359,22 @@ func (e *Engine) failed(call *eval.Call, kind eval.ErrorKind, ended bool) error 
 	return e.journal.Attempt(call, false)
 }
 
-// lost returns the error of a call that nobody received. The call is not recorded:
-// it is asked when the run is resumed.
-func (e *Engine) lost(call *eval.Call, modelID string, failure *model.Error) error {
-	final := &CallError{Trial: call.Trial, Step: call.Step, Model: modelID, Tries: call.Attempts, Err: failure, dead: true}
+// ended returns the error of a call without an answer, dead if nobody answers at all.
+func (e *Engine) ended(call *eval.Call, modelID string, failure *model.Error, dead bool) error {
+	final := &CallError{Trial: call.Trial, Step: call.Step, Model: modelID, Tries: call.Attempts, Err: failure, dead: dead}
 	e.watch.event(Event{Kind: "failed", Trial: call.Trial, Step: call.Step, Error: failure.Kind, Note: final.Error()})
 	return final
 }
 
 // giveUp records a call as finally failed and returns its error.
 func (e *Engine) giveUp(call *eval.Call, modelID string, failure *model.Error) error {
-	final := &CallError{Trial: call.Trial, Step: call.Step, Model: modelID, Tries: call.Attempts, Err: failure}
-	e.watch.event(Event{Kind: "failed", Trial: call.Trial, Step: call.Step, Error: failure.Kind, Note: final.Error()})
-	if err := e.journal.Append(asFailed(call, failure)); err != nil {
+	final := e.ended(call, modelID, failure, false)
+	call.ErrKind, call.Err = failure.Kind, failure.Error()
+	call.Response.RequestID = failure.RequestID
+	if err := e.journal.Append(call); err != nil {
 		return errors.Join(final, err)
 	}
 	return final
-}
-
-func asFailed(call *eval.Call, failure *model.Error) *eval.Call {
-	call.ErrKind, call.Err = failure.Kind, failure.Error()
-	call.Response.RequestID = failure.RequestID
-	return call
 }
 
 // admit waits for the model's limits and frees the trial's place meanwhile.

@@ -30,10 +30,6 @@ type gate struct {
 	waiting    []chan int // FIFO; each receives the generation of its place
 }
 
-func newGate(ceiling int) *gate {
-	return &gate{whole: ceiling, ceiling: ceiling, limit: ceiling}
-}
-
 // share makes the ceiling one of n parts.
 func (g *gate) share(n int) {
 	g.mu.Lock()

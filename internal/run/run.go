@@ -171,7 +171,7 @@ func New(s Settings, j Journal, models map[string]*Model, spent Spent, o Observe
 			ceiling = min(ceiling, m.Concurrency)
 		}
 		if g := e.gates[m.Group]; g == nil || ceiling < g.ceiling {
-			e.gates[m.Group] = newGate(ceiling)
+			e.gates[m.Group] = &gate{whole: ceiling, ceiling: ceiling, limit: ceiling}
 		}
 		e.lines[m.Group] = &line{}
 		if e.paces[id] = m.Pace; m.Pace == nil {
@@ -215,11 +215,7 @@ func (e *Engine) stopped() bool {
 
 // Perform performs trials and records their outcomes.
 func (e *Engine) Perform(ctx context.Context, bench eval.Bench, planned []ArmPlan, tasks iter.Seq2[Task, error]) error {
-	weight := bench.Capabilities().Weight
-	if weight == nil {
-		weight = func(eval.Trial) int { return 0 }
-	}
-	return e.each(ctx, eval.StageRun, planned, tasks, weight, func(ctx context.Context, t Task, ask *asker) (result, error) {
+	return e.each(ctx, eval.StageRun, planned, tasks, bench.Capabilities().Weight, func(ctx context.Context, t Task, ask *asker) (result, error) {
 		outcome, err := within(ctx, func() (eval.Outcome, error) { return bench.Perform(ctx, t.Trial, ask) })
 		var call *CallError
 		var changed *MismatchError
@@ -272,7 +268,7 @@ func (e *Engine) Judge(ctx context.Context, bench eval.Bench, planned []ArmPlan,
 	for _, arm := range bench.Arms() {
 		judged[arm.ID] = len(arm.Judges) > 0
 	}
-	return e.each(ctx, eval.StageJudge, planned, tasks, func(eval.Trial) int { return 0 }, func(ctx context.Context, t Task, ask *asker) (result, error) {
+	return e.each(ctx, eval.StageJudge, planned, tasks, nil, func(ctx context.Context, t Task, ask *asker) (result, error) {
 		var verdicts []eval.Verdict
 		if judged[t.Trial.Arm] {
 			var err error
@@ -295,7 +291,7 @@ func (e *Engine) Judge(ctx context.Context, bench eval.Bench, planned []ArmPlan,
 // Embed asks for the embeddings of texts; do performs a task. An answer is in the
 // journal and nowhere else.
 func (e *Engine) Embed(ctx context.Context, planned []ArmPlan, tasks iter.Seq2[Task, error], do func(context.Context, Task, eval.Asker) error) error {
-	return e.each(ctx, eval.StageEmbed, planned, tasks, func(eval.Trial) int { return 0 }, func(ctx context.Context, t Task, ask *asker) (result, error) {
+	return e.each(ctx, eval.StageEmbed, planned, tasks, nil, func(ctx context.Context, t Task, ask *asker) (result, error) {
 		err := do(ctx, t, ask)
 		var call *CallError
 		if err != nil && !errors.As(err, &call) {
@@ -308,7 +304,7 @@ func (e *Engine) Embed(ctx context.Context, planned []ArmPlan, tasks iter.Seq2[T
 type doFunc func(context.Context, Task, *asker) (result, error)
 
 // each executes tasks concurrently until all are done, one of them ends the run,
-// or the engine is stopped.
+// or the engine is stopped. weight is the bytes that a trial holds; nil is none.
 func (e *Engine) each(ctx context.Context, stage eval.Stage, planned []ArmPlan, tasks iter.Seq2[Task, error], weight func(eval.Trial) int, do doFunc) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -342,7 +338,10 @@ func (e *Engine) each(ctx context.Context, stage eval.Stage, planned []ArmPlan, 
 		}
 	}, func(c cell) { e.end(c.bytes) })
 	start := func(group []Task) bool {
-		c := cell{group, weight(group[0].Trial)}
+		c := cell{tasks: group}
+		if weight != nil {
+			c.bytes = weight(group[0].Trial)
+		}
 		if !e.begin(ctx, c.bytes) {
 			return false
 		}

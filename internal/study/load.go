@@ -33,10 +33,18 @@ type File struct {
 	canonical []byte
 	sum       [sha256.Size]byte // of the bytes of the file
 
-	mu       sync.Mutex
-	used     map[string]bool // paths that were resolved; true: as prompts
-	programs []string        // of these, the files of programs
+	mu   sync.Mutex
+	used map[string]use // paths that were resolved
 }
+
+// A use of a file by a study. One file may have several.
+type use int
+
+const (
+	asData use = 1 << iota
+	asPrompt
+	asProgram
+)
 
 // SHA256 returns the SHA-256 of the bytes of the file in hexadecimal.
 func (f *File) SHA256() string { return hex.EncodeToString(f.sum[:]) }
@@ -241,38 +249,33 @@ func (f *File) Errorf(path, format string, args ...any) error {
 // Resolve makes the path of a file or folder that the study reads one that can be
 // opened: relative paths are relative to the study file. [File.Used] lists these
 // paths.
-func (f *File) Resolve(rel string) string { return f.use(rel, false) }
+func (f *File) Resolve(rel string) string { return f.use(rel, asData) }
 
-func (f *File) use(rel string, prompt bool) string {
+func (f *File) use(rel string, as use) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.used == nil {
-		f.used = map[string]bool{}
+		f.used = map[string]use{}
 	}
-	f.used[rel] = f.used[rel] || prompt
+	f.used[rel] |= as
 	return f.Place(rel)
 }
 
 // Prompt is Resolve for a file whose text is part of what models are asked, such as a
 // prompt, or otherwise defines an arm. [File.Prompts] lists these paths.
-func (f *File) Prompt(rel string) string { return f.use(rel, true) }
+func (f *File) Prompt(rel string) string { return f.use(rel, asPrompt) }
 
 // Program is Resolve for a file of a program that the study runs, to which links may lead anywhere.
-func (f *File) Program(rel string) string {
-	path := f.use(rel, false)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !slices.Contains(f.programs, rel) {
-		f.programs = append(f.programs, rel)
-	}
-	return path
-}
+func (f *File) Program(rel string) string { return f.use(rel, asProgram) }
 
 // Prompts lists the paths of prompts, as the study has them, sorted.
-func (f *File) Prompts() []string {
+func (f *File) Prompts() []string { return f.paths(asPrompt) }
+
+// paths lists the paths that have one of some uses, sorted.
+func (f *File) paths(as use) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(f.used)), func(rel string) bool { return !f.used[rel] })
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(f.used)), func(rel string) bool { return f.used[rel]&as == 0 })
 }
 
 // Place is Resolve for a path that the study does not read, such as one that it
@@ -359,11 +362,7 @@ type Sum struct{ Path, SHA256 string }
 
 // Used lists the paths that were resolved, as the study has them, sorted. Not all of
 // them exist.
-func (f *File) Used() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Sorted(maps.Keys(f.used))
-}
+func (f *File) Used() []string { return f.paths(asData | asPrompt | asProgram) }
 
 // CheckLinks refuses links that lead out of the study's folder, on the way to a file that
 // the study reads or in a folder that it reads, except those to the files of programs. A study of
@@ -372,9 +371,7 @@ func (f *File) Used() []string {
 // study's folder.
 func (f *File) CheckLinks() error {
 	var errs []error
-	f.mu.Lock()
-	programs := f.programs
-	f.mu.Unlock()
+	programs := f.paths(asProgram)
 	for _, rel := range f.Used() {
 		if rel == "" || filepath.Clean(rel) == "." || slices.Contains(programs, rel) {
 			continue

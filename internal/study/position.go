@@ -99,18 +99,10 @@ func (es Errors) Err() error {
 const maxListed = 50
 
 func (es Errors) Error() string {
-	var b strings.Builder
-	for i, e := range es {
-		if i == maxListed {
-			fmt.Fprintf(&b, "\n… and %d more", len(es)-i)
-			break
-		}
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(e.Error())
+	if more := len(es) - maxListed; more > 0 {
+		return fmt.Sprintf("%v\n… and %d more", errors.Join(es[:maxListed]...), more)
 	}
-	return b.String()
+	return errors.Join(es...).Error()
 }
 
 // Unwrap lets errors.Is and errors.As look into every finding.

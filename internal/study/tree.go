@@ -248,9 +248,6 @@ func override(root *node, assignment string) error {
 	if v != nil && v.kind == nothing {
 		v = nil
 	}
-	if v != nil {
-		v.at = at
-	}
 	if err := assign(&root, "", steps, v, at); err != nil {
 		return fail(err)
 	}

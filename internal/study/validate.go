@@ -78,16 +78,14 @@ func (v *validator) baseURL(path, address string) {
 }
 
 func (v *validator) judge(s *Study) {
-	if s.JudgeModel == "" {
+	if s.JudgeModel == "" || s.Judge() != nil {
 		return
 	}
 	var ids []string
 	for _, m := range s.Models {
 		ids = append(ids, m.ID)
 	}
-	if s.Judge() == nil {
-		v.errorf("judge_model", "no model with the id %s: %s", quote(s.JudgeModel), suggest(s.JudgeModel, ids))
-	}
+	v.errorf("judge_model", "no model with the id %s: %s", quote(s.JudgeModel), suggest(s.JudgeModel, ids))
 }
 
 func (v *validator) comparisons(comparisons []Compare) {
