@@ -56,7 +56,7 @@ func (s *Subject) RecordSeen(db *store.DB, r *store.Run, by string, asked map[st
 	err = s.write(by, func(desk *Desk) error {
 		unseen := desk.Book.Unseen(inputs)
 		tests = count(test, unseen)
-		return desk.Show(Seen{Owner: s.Owner(), Split: s.Study.Split, Run: r.ID, Created: Created(r), Store: s.storeBeside(db), Inputs: unseen})
+		return desk.Add(Seen{Owner: s.Owner(), Split: s.Study.Split, Run: r.ID, Created: Created(r), Store: s.storeBeside(db), Inputs: unseen})
 	})
 	return tests, err
 }
@@ -128,7 +128,7 @@ func (s *Subject) BeginTest(ctx context.Context, db *store.DB, a Attempt, start 
 		if t.Budget, err = s.budget(ctx, db, desk.Book, run.CreatedAt); err != nil {
 			return err
 		}
-		return desk.Began(t)
+		return desk.Add(t)
 	})
 	return shown, err
 }
@@ -268,7 +268,7 @@ func (s *Subject) permit(desk *Desk, now Registration, reasons []string, why str
 		return NotAllowed("not allowed on TEST:\n  %s\nundo the change, or give the reason with --unblind \"…\": it is recorded for good and printed on every report",
 			strings.Join(reasons, "\n  "))
 	}
-	return desk.Unblind(Unblinding{Owner: now.Owner, Reason: why, Digest: now.Digest, Changes: reasons})
+	return desk.Add(Unblinding{Owner: now.Owner, Reason: why, Digest: now.Digest, Changes: reasons})
 }
 
 // CheckTest refuses to score a TEST run again with other inputs than it ran with.
