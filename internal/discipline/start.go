@@ -173,7 +173,8 @@ func (s *Subject) resumeTest(ctx context.Context, db *store.DB, desk *Desk, now 
 		reasons, shown = []string{fmt.Sprintf("the results of %s are shown although %.1f %% of %s", last.ID, 100*e.Share, e.Of)}, true
 	}
 	if len(reasons) > 0 {
-		err = s.permit(desk, noOtherRun(now), reasons, a.Unblind)
+		now.Digest = "" // it allows no other run
+		err = s.permit(desk, now, reasons, a.Unblind)
 	}
 	return err == nil, shown, err
 }
@@ -254,12 +255,6 @@ func seenIn(ctx context.Context, db *store.DB, book Book, now Registration) ([]s
 		}
 	}
 	return seen, nil
-}
-
-// noOtherRun is a registration for an unblinding that allows no other run.
-func noOtherRun(now Registration) Registration {
-	now.Digest = ""
-	return now
 }
 
 // permit records an unblinding, or refuses without a reason.
