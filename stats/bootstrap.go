@@ -219,8 +219,8 @@ type ratioClusters struct {
 }
 
 func newRatioClusters(num, den []float64) (c ratioClusters, err error) {
-	if len(num) != len(den) {
-		return c, fmt.Errorf("stats: numerators and denominators need equal lengths, got %d and %d", len(num), len(den))
+	if err := checkFractions(num, den); err != nil {
+		return c, err
 	}
 	if len(num) == 0 {
 		return c, errEmpty
@@ -228,17 +228,8 @@ func newRatioClusters(num, den []float64) (c ratioClusters, err error) {
 	if len(num) > math.MaxInt32 {
 		return c, fmt.Errorf("stats: %d clusters are too many to resample", len(num))
 	}
-	if err := checkFinite("num", num); err != nil {
-		return c, err
-	}
-	if err := checkFinite("den", den); err != nil {
-		return c, err
-	}
 	c.sums = make([][2]float64, len(num))
 	for i := range num {
-		if den[i] < 0 {
-			return c, fmt.Errorf("stats: den[%d] is %v, a denominator cannot be negative", i, den[i])
-		}
 		c.sums[i] = [2]float64{num[i], den[i]}
 		c.num += num[i]
 		c.den += den[i]
@@ -403,9 +394,7 @@ func conclude(c resampler, replicates []float64, level float64) Bootstrap {
 		b.Undefined = fmt.Sprintf("%d of %d resamples have nothing to divide by, so there is no interval", infinite, len(replicates))
 		return b
 	}
-	if b.Clusters < FewClusters {
-		b.Warnings = append(b.Warnings, fmt.Sprintf("only %d clusters: below %d, intervals are rough", b.Clusters, FewClusters))
-	}
+	b.Warnings = append(b.Warnings, fewClusters(b.Clusters)...)
 	slices.Sort(kept)
 	b.intervals(c, kept)
 	return b

@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -54,14 +53,12 @@ func CalibrationCurve(confidence []float64, outcome []bool, o CalibrationOptions
 	if bins < 1 || bins > 10000 {
 		return Calibration{}, fmt.Errorf("stats: a reliability curve needs 1 to 10000 bins, got %d", bins)
 	}
-	order := make([]int, len(confidence))
 	for i, c := range confidence {
 		if c < 0 || c > 1 {
 			return Calibration{}, rowError(i, "has the confidence %v, expected 0 to 1", c)
 		}
-		order[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(confidence[i], confidence[j]) })
+	order := ascending(confidence)
 	n := len(order)
 	r := Calibration{N: n}
 	for lo := 0; lo < n; {

@@ -1,6 +1,9 @@
 package stats
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // SumByCluster adds up rows by cluster, in order of the clusters' first appearance:
 // num and den are the numerators and denominators of the rows, such as the passes
@@ -20,10 +23,7 @@ func SumByCluster[C comparable](num, den []float64, cluster []C) (nums, dens []f
 	if cluster != nil && len(cluster) != len(num) {
 		return nil, nil, fmt.Errorf("stats: every row needs a cluster, got %d of %d", len(cluster), len(num))
 	}
-	if err := checkFinite("num", num); err != nil {
-		return nil, nil, err
-	}
-	if err := checkFinite("den", den); err != nil {
+	if err := cmp.Or(checkFinite("num", num), checkFinite("den", den)); err != nil {
 		return nil, nil, err
 	}
 	codes, clusters := numbered(cluster, len(num))

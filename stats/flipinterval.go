@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -39,10 +40,7 @@ func SignFlipInterval(sums, sizes []float64, resamples int, seed uint64, workers
 	if len(sums) == 0 {
 		return nil, errEmpty
 	}
-	if err := checkFinite("sums", sums); err != nil {
-		return nil, err
-	}
-	if err := checkFinite("sizes", sizes); err != nil {
+	if err := cmp.Or(checkFinite("sums", sums), checkFinite("sizes", sizes)); err != nil {
 		return nil, err
 	}
 	for k, size := range sizes {

@@ -100,6 +100,11 @@ func arranged(levels []string, codes []int32, count []int, sorted bool) Factor {
 	if sorted {
 		slices.SortFunc(order, func(a, b int) int { return CompareLabels(levels[a], levels[b]) })
 	}
+	return reordered(levels, codes, order)
+}
+
+// reordered is the factor that has some levels in an order, all that are coded.
+func reordered(levels []string, codes []int32, order []int) Factor {
 	to := make([]int32, len(levels))
 	out := Factor{Levels: make([]string, len(order)), Codes: codes}
 	for k, old := range order {
@@ -175,6 +180,7 @@ func crossed(a, b Factor) Factor {
 	width := int64(len(b.Levels))
 	seen := map[int64]int32{}
 	var keys []int64
+	var levels []string
 	codes := make([]int32, len(a.Codes))
 	for i := range a.Codes {
 		key := int64(a.Codes[i])*width + int64(b.Codes[i])
@@ -182,20 +188,9 @@ func crossed(a, b Factor) Factor {
 		if !ok {
 			c = int32(len(keys))
 			seen[key] = c
-			keys = append(keys, key)
+			keys, levels = append(keys, key), append(levels, a.Levels[a.Codes[i]]+":"+b.Levels[b.Codes[i]])
 		}
 		codes[i] = c
 	}
-	order := slices.Clone(keys)
-	slices.Sort(order)
-	to := make([]int32, len(keys))
-	out := Factor{Levels: make([]string, len(keys)), Codes: codes}
-	for k, key := range order {
-		to[seen[key]] = int32(k)
-		out.Levels[k] = a.Levels[key/width] + ":" + b.Levels[key%width]
-	}
-	for i, c := range codes {
-		codes[i] = to[c]
-	}
-	return out
+	return reordered(levels, codes, ascending(keys))
 }

@@ -32,6 +32,17 @@ func (j Judged) labelled() (n int) {
 	return n
 }
 
+// clusters lists the clusters of units, in order of appearance.
+func (j Judged) clusters() (list []int) {
+	codes, _ := numbered(j.Cluster, len(j.Judge))
+	for i, code := range codes {
+		if code == len(list) {
+			list = append(list, clusterOf(j.Cluster, i))
+		}
+	}
+	return list
+}
+
 // split separates the units that need no judge.
 func (j Judged) split() (judged, sure Judged) {
 	for i, x := range j.Judge {
@@ -121,12 +132,8 @@ func withSure(units, judged, sure Judged, level float64) (JudgedRate, error) {
 	weight, m := 1-rest/all, mean(sure.Human)
 	between := r.Value - m
 	own := map[int]float64{} // contributions of the judged units by cluster
-	for i := range judged.Judge {
-		if c := judged.Cluster[i]; len(own) < len(r.parts) {
-			if _, ok := own[c]; !ok {
-				own[c] = r.parts[len(own)]
-			}
-		}
+	for k, c := range judged.clusters() {
+		own[c] = r.parts[k]
 	}
 	codes, clusters := numbered(units.Cluster, len(units.Judge))
 	parts := make([]float64, clusters)
@@ -259,20 +266,12 @@ func CorrectedDifference(a, b Judged, level float64) (JudgedDiff, error) {
 	var parts []float64
 	at := map[int]int{} // place of a cluster in parts
 	contribute := func(of Judged, rate JudgedRate, sign float64) {
-		next := 0
-		seen := map[int]bool{}
-		for i := range of.Judge {
-			c := clusterOf(of.Cluster, i)
-			if seen[c] {
-				continue
-			}
-			seen[c] = true
+		for k, c := range of.clusters() {
 			if _, ok := at[c]; !ok {
 				at[c] = len(parts)
 				parts = append(parts, 0)
 			}
-			parts[at[c]] += sign * rate.parts[next]
-			next++
+			parts[at[c]] += sign * rate.parts[k]
 		}
 	}
 	contribute(a, d.A, 1)

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -91,10 +92,7 @@ func PredictionPoweredClusters[C comparable](judge, human []float64, cluster []C
 	if err := checkClusters(len(judge), cluster, level); err != nil {
 		return PPI{}, err
 	}
-	if err := checkFinite("judge", judge); err != nil {
-		return PPI{}, err
-	}
-	if err := checkGapped("human", human); err != nil {
+	if err := cmp.Or(checkFinite("judge", judge), checkGapped("human", human)); err != nil {
 		return PPI{}, err
 	}
 	return newLabelled(judge, human, cluster, spreadOf(judge, human)).estimate(level)

@@ -73,20 +73,11 @@ func RatioOfSums(num, den []float64, level float64) (Ratio, error) {
 	if err := checkLevel(level); err != nil {
 		return Ratio{}, err
 	}
-	if len(num) != len(den) {
-		return Ratio{}, fmt.Errorf("stats: numerators and denominators need equal lengths, got %d and %d", len(num), len(den))
-	}
-	if err := checkFinite("num", num); err != nil {
-		return Ratio{}, err
-	}
-	if err := checkFinite("den", den); err != nil {
+	if err := checkFractions(num, den); err != nil {
 		return Ratio{}, err
 	}
 	r := Ratio{Value: math.NaN(), SE: math.NaN(), DF: math.NaN(), CI: undefinedInterval(level)}
-	for i, d := range den {
-		if d < 0 {
-			return Ratio{}, fmt.Errorf("stats: den[%d] is %v, a denominator cannot be negative", i, d)
-		}
+	for _, d := range den {
 		if d > 0 {
 			r.Clusters++
 		}
@@ -119,10 +110,24 @@ func RatioOfSums(num, den []float64, level float64) (Ratio, error) {
 	}
 	r.CI = tInterval(r.Value, r.SE, r.DF, level)
 	r.Method = "cluster-robust t"
-	if r.Clusters < FewClusters {
-		r.Warnings = append(r.Warnings, fewClusters(r.Clusters))
-	}
+	r.Warnings = append(r.Warnings, fewClusters(r.Clusters)...)
 	return r, nil
+}
+
+// checkFractions refuses fractions of which some are none.
+func checkFractions(num, den []float64) error {
+	if len(num) != len(den) {
+		return fmt.Errorf("stats: numerators and denominators need equal lengths, got %d and %d", len(num), len(den))
+	}
+	if err := cmp.Or(checkFinite("num", num), checkFinite("den", den)); err != nil {
+		return err
+	}
+	for i, d := range den {
+		if d < 0 {
+			return fmt.Errorf("stats: den[%d] is %v, a denominator cannot be negative", i, d)
+		}
+	}
+	return nil
 }
 
 // residualSquares is Σ((num − R·den)/Σden)².
@@ -208,9 +213,7 @@ func ProportionOfSums(num, den []float64, outcomes, level float64) (Ratio, error
 		r.Assumes = fmt.Sprintf("no variation between clusters: the interval assumes an intraclass correlation of %v at most", PriorICC)
 		r.Warnings = append(r.Warnings, r.Assumes)
 	}
-	if r.Clusters < FewClusters {
-		r.Warnings = append(r.Warnings, fewClusters(r.Clusters))
-	}
+	r.Warnings = append(r.Warnings, fewClusters(r.Clusters)...)
 	return r, nil
 }
 
@@ -261,9 +264,7 @@ func CountsOfSums(num, den []float64, level float64) (Ratio, error) {
 		r.Assumes = fmt.Sprintf("%s: the upper limit assumes that no case has more than about %d", events, PriorBurst)
 		r.Warnings = append(r.Warnings, r.Assumes)
 	}
-	if r.Clusters < FewClusters {
-		r.Warnings = append(r.Warnings, fewClusters(r.Clusters))
-	}
+	r.Warnings = append(r.Warnings, fewClusters(r.Clusters)...)
 	return r, nil
 }
 
@@ -430,8 +431,12 @@ func (f *filling) add(events float64) float64 {
 	return f.sum
 }
 
-func fewClusters(n int) string {
-	return fmt.Sprintf("only %d clusters: below %d, intervals are rough", n, FewClusters)
+// fewClusters is a warning of an interval of few clusters, nil of more.
+func fewClusters(n int) []string {
+	if n >= FewClusters {
+		return nil
+	}
+	return []string{fmt.Sprintf("only %d clusters: below %d, intervals are rough", n, FewClusters)}
 }
 
 // RatioDiff is the difference of two ratios of sums over the same clusters.

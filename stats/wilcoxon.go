@@ -123,10 +123,7 @@ func Differences(a, b []float64) ([]float64, error) {
 	if len(a) == 0 {
 		return nil, errEmpty
 	}
-	if err := checkFinite("a", a); err != nil {
-		return nil, err
-	}
-	if err := checkFinite("b", b); err != nil {
+	if err := cmp.Or(checkFinite("a", a), checkFinite("b", b)); err != nil {
 		return nil, err
 	}
 	diff := make([]float64, len(a))
@@ -146,13 +143,19 @@ func absoluteRanks(xs []float64) (ranks []float64, ties float64) {
 	return averageRanks(abs)
 }
 
-// averageRanks ranks from 1, equal values by the average of their ranks.
-func averageRanks(xs []float64) (ranks []float64, ties float64) {
+// ascending lists the indices of values, the smallest first, and equal ones in their order.
+func ascending[T cmp.Ordered](xs []T) []int {
 	order := make([]int, len(xs))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(xs[i], xs[j]) })
+	return order
+}
+
+// averageRanks ranks from 1, equal values by the average of their ranks.
+func averageRanks(xs []float64) (ranks []float64, ties float64) {
+	order := ascending(xs)
 	ranks = make([]float64, len(xs))
 	for lo := 0; lo < len(order); {
 		hi := lo

@@ -418,12 +418,6 @@ func (p Reading) reversed() Reading {
 	return p
 }
 
-// moved adds a number to a difference and its intervals.
-func (p Reading) moved(by Number) Reading {
-	p.Diff, p.Low, p.High, p.EquivLow, p.EquivHigh = p.Diff+by, p.Low+by, p.High+by, p.EquivLow+by, p.EquivHigh+by
-	return p
-}
-
 // An Effect is Cohen's d for pairs.
 type Effect struct {
 	D     Number `json:"d"`

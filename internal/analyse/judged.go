@@ -149,7 +149,7 @@ func (e Estimate) Moved(by Number) Estimate {
 // Moved is the comparison if the judge's errors on the arms differed by the opposite of a
 // number more than they do. Its p-values say only whether the interval excludes 0.
 func (c Comparison) Moved(by Number) Comparison {
-	c.Reading = c.moved(by)
+	c.Diff, c.Low, c.High, c.EquivLow, c.EquivHigh = c.Diff+by, c.Low+by, c.High+by, c.EquivLow+by, c.EquivHigh+by
 	if c.P.Defined() {
 		c.P = 1
 		if c.Low > 0 || c.High < 0 {

@@ -254,21 +254,31 @@ func bookOf(path string, entries []ledger.Entry) (Book, error) {
 
 // A record is what an entry of the ledger says.
 type record interface {
-	Registration | TestRun | Seen | Shown | Unblinding | Revision | Blind | Kit | Commitment
+	kind() string
 	fmt.Stringer
 }
 
+func (Registration) kind() string { return "preregistration" }
+func (TestRun) kind() string      { return "test run" }
+func (Seen) kind() string         { return "items seen" }
+func (Shown) kind() string        { return "results shown" }
+func (Unblinding) kind() string   { return "unblinding" }
+func (Revision) kind() string     { return "revision" }
+func (Blind) kind() string        { return "blind validation" }
+func (Kit) kind() string          { return "blind kit" }
+func (Commitment) kind() string   { return "blind commitment" }
+
 // kinds has what reads the entries of a kind into a book.
 var kinds = map[string]func(*Book, ledger.Entry) (fmt.Stringer, error){
-	"preregistration":  into(func(b *Book) *[]Entry[Registration] { return &b.Registrations }),
-	"test run":         into(func(b *Book) *[]Entry[TestRun] { return &b.Tests }),
-	"items seen":       into(func(b *Book) *[]Entry[Seen] { return &b.Seen }),
-	"results shown":    into(func(b *Book) *[]Entry[Shown] { return &b.Shown }),
-	"unblinding":       into(func(b *Book) *[]Entry[Unblinding] { return &b.Unblindings }),
-	"revision":         into(func(b *Book) *[]Entry[Revision] { return &b.Revisions }),
-	"blind validation": into(func(b *Book) *[]Entry[Blind] { return &b.Blind }),
-	"blind kit":        into(func(b *Book) *[]Entry[Kit] { return &b.Kits }),
-	"blind commitment": into(func(b *Book) *[]Entry[Commitment] { return &b.Commitments }),
+	Registration{}.kind(): into(func(b *Book) *[]Entry[Registration] { return &b.Registrations }),
+	TestRun{}.kind():      into(func(b *Book) *[]Entry[TestRun] { return &b.Tests }),
+	Seen{}.kind():         into(func(b *Book) *[]Entry[Seen] { return &b.Seen }),
+	Shown{}.kind():        into(func(b *Book) *[]Entry[Shown] { return &b.Shown }),
+	Unblinding{}.kind():   into(func(b *Book) *[]Entry[Unblinding] { return &b.Unblindings }),
+	Revision{}.kind():     into(func(b *Book) *[]Entry[Revision] { return &b.Revisions }),
+	Blind{}.kind():        into(func(b *Book) *[]Entry[Blind] { return &b.Blind }),
+	Kit{}.kind():          into(func(b *Book) *[]Entry[Kit] { return &b.Kits }),
+	Commitment{}.kind():   into(func(b *Book) *[]Entry[Commitment] { return &b.Commitments }),
 }
 
 func into[T record](list func(*Book) *[]Entry[T]) func(*Book, ledger.Entry) (fmt.Stringer, error) {
@@ -605,15 +615,6 @@ func Open(study, by string, now func() time.Time) (*Desk, error) {
 // Close closes the ledger.
 func (d *Desk) Close() error { return d.log.Close() }
 
-// Register appends a registration.
-func (d *Desk) Register(r Registration) error { return d.add("preregistration", r) }
-
-// Began appends a TEST run.
-func (d *Desk) Began(t TestRun) error { return d.add("test run", t) }
-
-// Show appends items that are seen.
-func (d *Desk) Show(s Seen) error { return d.add("items seen", s) }
-
 // Unblind appends an unblinding, unless it allows a run and the ledger ends with the same one:
 // the command was killed behind it, and is repeated.
 func (d *Desk) Unblind(u Unblinding) error {
@@ -622,14 +623,12 @@ func (d *Desk) Unblind(u Unblinding) error {
 			return nil
 		}
 	}
-	return d.add("unblinding", u)
+	return d.Add(u)
 }
 
-// Revise appends a revision.
-func (d *Desk) Revise(r Revision) error { return d.add("revision", r) }
-
-func (d *Desk) add(kind string, data any) error {
-	if _, err := d.log.Append(d.at(), d.by, kind, data); err != nil {
+// Add appends an entry that says a record.
+func (d *Desk) Add(r record) error {
+	if _, err := d.log.Append(d.at(), d.by, r.kind(), r); err != nil {
 		return err
 	}
 	var err error

@@ -48,11 +48,11 @@ func TestStart(t *testing.T) {
 		return discipline.TestRun{Owner: r.Owner, Run: run, Created: "2026-11-22T10:00:00Z", Store: "s.db", Digest: r.Digest, Inputs: r.Inputs}
 	}
 
-	step(desk.Register(one))
+	step(desk.Add(one))
 	refused(one, nil)
 	refused(changed, nil, "gold: was g1, now g2")
 	refused(one, []string{"run one-1 has 2 items of them"}, "run one-1")
-	step(desk.Began(began(one, "one-2")))
+	step(desk.Add(began(one, "one-2")))
 	refused(one, nil, "one-2 began on 2026-11-22")
 	refused(changed, nil, "gold", "one-2")
 	refused(renamed, nil, "one-2") // shares an item
@@ -74,25 +74,25 @@ func TestStart(t *testing.T) {
 	if desk.Book.Accepts(one) || !desk.Book.Accepts(changed) {
 		t.Error("an unblinding accepts what it was not given for, or not what it was given for")
 	}
-	step(desk.Began(began(changed, "one-3")))
+	step(desk.Add(began(changed, "one-3")))
 	refused(changed, nil, "one-2", "one-3")
 
 	// A new registration does not.
-	step(desk.Register(changed))
+	step(desk.Add(changed))
 	refused(changed, nil, "one-2", "one-3")
 	if r, n := desk.Book.Registered([]string{"b", "q"}); n != 1 || r.Data.Study != "one" {
 		t.Errorf("registered: %d items of %s", n, r.Data.Study)
 	}
 
 	// What ran outside of TEST was seen; each item is listed once.
-	step(desk.Show(discipline.Seen{Owner: discipline.Owner{Study: "four"}, Run: "four-1", Created: "2026-11-22T09:00:00Z", Store: "s.db", Inputs: desk.Book.Unseen([]string{"y", "x", "y"})}))
+	step(desk.Add(discipline.Seen{Owner: discipline.Owner{Study: "four"}, Run: "four-1", Created: "2026-11-22T09:00:00Z", Store: "s.db", Inputs: desk.Book.Unseen([]string{"y", "x", "y"})}))
 	refused(other, nil, "run four-1 of study four had 1 of the items outside of a TEST run")
 	if got := desk.Book.Unseen([]string{"z", "x", "y"}); !slices.Equal(got, []string{"z"}) || !desk.Book.Saw(discipline.RunKey{Owner: discipline.Owner{Study: "four"}, Run: "four-1", Created: "2026-11-22T09:00:00Z"}) || desk.Book.Saw(discipline.RunKey{Owner: discipline.Owner{Study: "four"}, Run: "four-1", Created: "2026-11-23T09:00:00Z"}) {
 		t.Errorf("unseen: %q", got)
 	}
-	step(desk.Unblind(discipline.Unblinding{Owner: discipline.Owner{Study: "three"}, Reason: "seen by mistake", Digest: other.Digest}))
+	step(desk.Add(discipline.Unblinding{Owner: discipline.Owner{Study: "three"}, Reason: "seen by mistake", Digest: other.Digest}))
 	refused(other, nil)
-	step(desk.Revise(discipline.Revision{Owner: discipline.Owner{Study: "one"}, Hypothesis: "h", Change: "c"}))
+	step(desk.Add(discipline.Revision{Owner: discipline.Owner{Study: "one"}, Hypothesis: "h", Change: "c"}))
 	revisions, unblindings := desk.Book.Of(discipline.Owner{Study: "one"})
 	if len(revisions) != 1 || len(unblindings) != 1 {
 		t.Errorf("%d revisions, %d unblindings", len(revisions), len(unblindings))
@@ -146,12 +146,12 @@ func TestOwners(t *testing.T) {
 	}
 	defer desk.Close()
 	for _, err := range []error{
-		desk.Register(a),
-		desk.Began(began(a, "s-1", discipline.Arm{ID: "ctn", Hash: "1"}, discipline.Arm{ID: "plain", Hash: "2"})),
-		desk.Began(began(b, "s-2", discipline.Arm{ID: "ctn", Hash: "9"})),
-		desk.Began(began(b, "s-3", discipline.Arm{ID: "renamed", Hash: "2"})),
-		desk.Began(began(b, "s-4", discipline.Arm{ID: "else", Hash: "3"})),
-		desk.Revise(discipline.Revision{Owner: a.Owner, Hypothesis: "h", Change: "c"}),
+		desk.Add(a),
+		desk.Add(began(a, "s-1", discipline.Arm{ID: "ctn", Hash: "1"}, discipline.Arm{ID: "plain", Hash: "2"})),
+		desk.Add(began(b, "s-2", discipline.Arm{ID: "ctn", Hash: "9"})),
+		desk.Add(began(b, "s-3", discipline.Arm{ID: "renamed", Hash: "2"})),
+		desk.Add(began(b, "s-4", discipline.Arm{ID: "else", Hash: "3"})),
+		desk.Add(discipline.Revision{Owner: a.Owner, Hypothesis: "h", Change: "c"}),
 	} {
 		if err != nil {
 			t.Fatal(err)

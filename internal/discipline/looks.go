@@ -72,7 +72,7 @@ func (s *Subject) RecordShown(ctx context.Context, db *store.DB, r *store.Run, b
 		return err
 	}
 	return s.write(by, func(desk *Desk) error {
-		return desk.add("results shown", Shown{Owner: s.Owner(), Run: r.ID, Created: Created(r), Trials: p.Done.Count()})
+		return desk.Add(Shown{Owner: s.Owner(), Run: r.ID, Created: Created(r), Trials: p.Done.Count()})
 	})
 }
 

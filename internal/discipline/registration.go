@@ -165,7 +165,7 @@ func (s *Subject) Preregister(ctx context.Context, db *store.DB, by, unblind str
 		if again {
 			r.Before = &was
 		}
-		if err := desk.Register(now); err != nil {
+		if err := desk.Add(now); err != nil {
 			return err
 		}
 		r.Entry, _ = desk.Book.Registration(now.Owner)
@@ -224,7 +224,7 @@ func (s *Subject) Revise(ctx context.Context, db *store.DB, by, hypothesis, chan
 		} else if g, ok := desk.Book.Registration(s.Owner()); ok {
 			r.After = fmt.Sprintf("the study is registered (entry %d of the ledger): register it again after the change, before TEST runs", g.Seq)
 		}
-		if err := desk.Revise(revision); err != nil {
+		if err := desk.Add(revision); err != nil {
 			return err
 		}
 		r.Used, err = s.budget(ctx, db, desk.Book, s.Now())

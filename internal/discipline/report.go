@@ -83,14 +83,14 @@ func (s *Subject) RecordBlind(file, by string) (r analyse.BlindResult, err error
 		if err != nil {
 			return err
 		}
-		return desk.add("blind validation", Blind{mine, data})
+		return desk.Add(Blind{mine, data})
 	})
 }
 
 // RecordKit appends a kit that was made of the study to its ledger.
 func (s *Subject) RecordKit(digest string, files []string, by string) error {
 	return s.write(by, func(desk *Desk) error {
-		return desk.add("blind kit", Kit{Owner: s.Owner(), Digest: digest, Files: files})
+		return desk.Add(Kit{Owner: s.Owner(), Digest: digest, Files: files})
 	})
 }
 
@@ -114,7 +114,7 @@ func (s *Subject) RecordCommitment(data, who, by string) error {
 				return NotAllowed("this commitment is entry %d of the ledger already", c.Seq)
 			}
 		}
-		return desk.add("blind commitment", Commitment{Owner: mine, Data: data, Who: strings.TrimSpace(who)})
+		return desk.Add(Commitment{Owner: mine, Data: data, Who: strings.TrimSpace(who)})
 	})
 }
 

@@ -56,7 +56,7 @@ func (s *Subject) RecordSeen(db *store.DB, r *store.Run, by string, asked map[st
 	err = s.write(by, func(desk *Desk) error {
 		unseen := desk.Book.Unseen(inputs)
 		tests = count(test, unseen)
-		return desk.Show(Seen{Owner: s.Owner(), Split: s.Study.Split, Run: r.ID, Created: Created(r), Store: s.storeBeside(db), Inputs: unseen})
+		return desk.Add(Seen{Owner: s.Owner(), Split: s.Study.Split, Run: r.ID, Created: Created(r), Store: s.storeBeside(db), Inputs: unseen})
 	})
 	return tests, err
 }
@@ -128,7 +128,7 @@ func (s *Subject) BeginTest(ctx context.Context, db *store.DB, a Attempt, start 
 		if t.Budget, err = s.budget(ctx, db, desk.Book, run.CreatedAt); err != nil {
 			return err
 		}
-		return desk.Began(t)
+		return desk.Add(t)
 	})
 	return shown, err
 }
@@ -173,7 +173,8 @@ func (s *Subject) resumeTest(ctx context.Context, db *store.DB, desk *Desk, now 
 		reasons, shown = []string{fmt.Sprintf("the results of %s are shown although %.1f %% of %s", last.ID, 100*e.Share, e.Of)}, true
 	}
 	if len(reasons) > 0 {
-		err = s.permit(desk, noOtherRun(now), reasons, a.Unblind)
+		now.Digest = "" // it allows no other run
+		err = s.permit(desk, now, reasons, a.Unblind)
 	}
 	return err == nil, shown, err
 }
@@ -254,12 +255,6 @@ func seenIn(ctx context.Context, db *store.DB, book Book, now Registration) ([]s
 		}
 	}
 	return seen, nil
-}
-
-// noOtherRun is a registration for an unblinding that allows no other run.
-func noOtherRun(now Registration) Registration {
-	now.Digest = ""
-	return now
 }
 
 // permit records an unblinding, or refuses without a reason.

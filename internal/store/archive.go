@@ -49,6 +49,12 @@ func (a *Archive) Bytes() (n int64) {
 	return n
 }
 
+// says is what the store has of it.
+func (a *Archive) says() string {
+	text, _ := json.Marshal(a) // of texts and numbers
+	return string(text)
+}
+
 // ErrArchived is wrapped by the error of a change of a run that is archived.
 var ErrArchived = errors.New("it is archived and stays as it is")
 
@@ -107,13 +113,10 @@ func (db *DB) of(ctx context.Context, run *Run) (*DB, error) {
 	if run.Archive == nil {
 		return db, nil
 	}
-	says, err := json.Marshal(run.Archive)
-	if err != nil {
-		return nil, err
-	}
+	says := run.Archive.says()
 	db.unpacked.mu.Lock()
 	defer db.unpacked.mu.Unlock()
-	if u := db.unpacked.open[string(says)]; u != nil {
+	if u := db.unpacked.open[says]; u != nil {
 		return u, nil
 	}
 	u, err := db.unpack(ctx, run)
@@ -123,7 +126,7 @@ func (db *DB) of(ctx context.Context, run *Run) (*DB, error) {
 	if db.unpacked.open == nil {
 		db.unpacked.open = map[string]*DB{}
 	}
-	db.unpacked.open[string(says)] = u
+	db.unpacked.open[says] = u
 	return u, nil
 }
 
@@ -139,14 +142,9 @@ func (db *DB) unpack(ctx context.Context, run *Run) (u *DB, err error) {
 	if err := run.Archive.check(run); err != nil {
 		return nil, err
 	}
-	dir, remove, err := disk.Temp("unpacked", "")
-	if err != nil {
+	if u, err = openTemporary(ctx, "unpacked"); err != nil {
 		return nil, err
 	}
-	if u, err = Open(ctx, filepath.Join(dir, "store.db")); err != nil {
-		return nil, errors.Join(err, remove())
-	}
-	u.remove = remove
 	u.sql.SetMaxOpenConns(1)
 	x := &steps{ctx: ctx, on: u.sql}
 	for _, text := range []string{`PRAGMA journal_mode = OFF`, `PRAGMA synchronous = OFF`, `PRAGMA cache_size = -65536`, `DROP INDEX calls_by_key`} {
@@ -281,11 +279,7 @@ func (db *DB) holds(ctx context.Context, run *Run) error {
 
 // setArchive records where the rows of a run are.
 func (db *DB) setArchive(ctx context.Context, run *Run, archive *Archive) error {
-	says, err := json.Marshal(archive)
-	if err != nil {
-		return err
-	}
-	err = db.keep(ctx, run, func(x *steps) { x.exec(`UPDATE runs SET archive = ? WHERE n = ?`, string(says), run.N) })
+	err := db.keep(ctx, run, func(x *steps) { x.exec(`UPDATE runs SET archive = ? WHERE n = ?`, archive.says(), run.N) })
 	if err == nil {
 		run.Archive = archive
 	}
@@ -520,12 +514,8 @@ func (db *DB) rescore(ctx context.Context, run *Run, scores iter.Seq2[eval.Score
 	if err := db.setArchive(ctx, run, &archive); err != nil {
 		return err
 	}
-	says, err := json.Marshal(&archive)
-	if err != nil {
-		return err
-	}
 	db.unpacked.mu.Lock()
-	db.unpacked.open[string(says)] = u // it has the new scores
+	db.unpacked.open[archive.says()] = u // it has the new scores
 	db.unpacked.mu.Unlock()
 	return nil
 }

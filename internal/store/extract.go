@@ -10,8 +10,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-
-	"github.com/scruple-eval/scruple/internal/disk"
 )
 
 // An Extraction says what to copy of a store, and under which names.
@@ -145,12 +143,7 @@ func (db *DB) Sound(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	dir, remove, err := disk.Temp("schema", "")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, remove()) }()
-	fresh, err := Open(ctx, dir+"/fresh.db")
+	fresh, err := openTemporary(ctx, "schema")
 	if err != nil {
 		return err
 	}
@@ -268,22 +261,17 @@ func (db *DB) orphans(ctx context.Context) (tables []string, err error) {
 
 // copied copies runs into a file.
 func (db *DB) copied(ctx context.Context, runs []*Run) (file string, remove func() error, err error) {
-	dir, remove, err := disk.Temp("shared", "")
+	into, err := openTemporary(ctx, "shared")
 	if err != nil {
 		return "", nil, err
 	}
+	remove, into.remove = into.remove, nil
 	defer func() {
-		if err != nil {
+		if err = errors.Join(err, into.Close()); err != nil {
 			err = errors.Join(err, remove())
 		}
 	}()
-	path := dir + "/store.db"
-	into, err := Open(ctx, path)
-	if err != nil {
-		return "", nil, err
-	}
-	defer func() { err = errors.Join(err, into.Close()) }()
-	return address(path, url.Values{"mode": {"ro"}}), remove, into.change(ctx, func(x *steps) {
+	return address(into.path, url.Values{"mode": {"ro"}}), remove, into.change(ctx, func(x *steps) {
 		for _, run := range runs {
 			for _, t := range extracted {
 				where, arg := t.of+` = ?`, any(run.N)

@@ -266,10 +266,6 @@ func eachKey(d *jsontext.Decoder, f func(key string) error) error {
 	}
 }
 
-func decodeScores(data string) (list []eval.Score, err error) {
-	return list, ReadScores(data, func(s eval.Score) { list = append(list, s) })
-}
-
 // TrialScores are the scores of a trial, or of a whole case if the replicate is
 // 0.
 type TrialScores struct {
@@ -299,10 +295,10 @@ func (db *DB) scores(ctx context.Context, run *Run, from, order string) iter.Seq
 			if err := rows.Scan(&place, &s.Trial.Item, &s.Trial.Arm, &s.Trial.Replicate, &data, &s.Kind); err != nil || data == "" {
 				return s, err
 			}
-			s.Scores, err = decodeScores(data)
-			for i := range s.Scores {
-				s.Scores[i].Replicate = s.Trial.Replicate
-			}
+			err = ReadScores(data, func(x eval.Score) {
+				x.Replicate = s.Trial.Replicate
+				s.Scores = append(s.Scores, x)
+			})
 			return s, err
 		})
 }

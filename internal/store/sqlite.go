@@ -141,6 +141,21 @@ func regular(path string) error {
 	return nil
 }
 
+// openTemporary opens a new file, which is removed when it is closed, with the folder of this
+// kind that it is in.
+func openTemporary(ctx context.Context, kind string) (*DB, error) {
+	dir, remove, err := disk.Temp(kind, "")
+	if err != nil {
+		return nil, err
+	}
+	db, err := openFile(ctx, filepath.Join(dir, "store.db"))
+	if err != nil {
+		return nil, errors.Join(err, remove())
+	}
+	db.remove = remove
+	return db, nil
+}
+
 // openMigrated opens a copy of a store of an older format, migrated: reading changes
 // nothing, and the store may be on a medium that cannot be written.
 func openMigrated(ctx context.Context, path string, q url.Values) (_ *DB, err error) {
