@@ -271,6 +271,17 @@ func (a *Arguments) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// A Loose field reads as much of a value as can be read. What is not needed for an answer, such as
+// counts, must not lose it.
+type Loose[T any] struct{ Value T }
+
+// UnmarshalJSON implements [json.Unmarshaler]. It never fails.
+func (l *Loose[T]) UnmarshalJSON(b []byte) error {
+	*l = Loose[T]{}
+	_ = json.Unmarshal(b, &l.Value)
+	return nil
+}
+
 // Present reports whether a raw field holds something other than null.
 func Present(raw json.RawMessage) bool {
 	return len(raw) > 0 && !bytes.Equal(raw, []byte("null"))
