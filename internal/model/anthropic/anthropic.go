@@ -98,7 +98,7 @@ func (wire) Encode(r *eval.Request, refused model.Refused) ([]byte, []string, er
 		e.out.OutputConfig.Format = &format{Type: "json_schema", Schema: r.Schema.JSON}
 	}
 	e.tools()
-	body, err := model.EncodeJSON(&e.out)
+	body, err := eval.EncodeJSON(&e.out)
 	return body, e.Notes, err
 }
 

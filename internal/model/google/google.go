@@ -124,7 +124,7 @@ func (wire) Encode(r *eval.Request, refused model.Refused) ([]byte, []string, er
 	if r.Force != "" {
 		out.ToolConfig = map[string]functionCalling{"functionCallingConfig": {"ANY", []string{r.Force}}}
 	}
-	body, err := model.EncodeJSON(&out)
+	body, err := eval.EncodeJSON(&out)
 	return body, a.Notes, err
 }
 

@@ -85,7 +85,7 @@ func (w chatWire) Encode(r *eval.Request, refused model.Refused) ([]byte, []stri
 	if r.Force != "" {
 		out.ToolChoice = &chatTool{"function", chatFunction{Name: r.Force}}
 	}
-	body, err := model.EncodeJSON(&out)
+	body, err := eval.EncodeJSON(&out)
 	return body, a.Notes, err
 }
 

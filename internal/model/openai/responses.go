@@ -81,7 +81,7 @@ func (w responsesWire) Encode(r *eval.Request, refused model.Refused) ([]byte, [
 	if r.Force != "" {
 		out.ToolChoice = &responsesChoice{"function", r.Force}
 	}
-	body, err := model.EncodeJSON(&out)
+	body, err := eval.EncodeJSON(&out)
 	return body, a.Notes, err
 }
 

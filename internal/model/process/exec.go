@@ -55,8 +55,6 @@ type Exec struct {
 	guard  guard
 }
 
-var _ model.Client = (*Exec)(nil)
-
 // NewExec returns a client for a command in the form that [text.SplitCommand] reads. The
 // program must be there; it is not started yet.
 func NewExec(command string, o ExecOptions) (*Exec, error) {
@@ -120,13 +118,10 @@ func (e *Exec) Complete(ctx context.Context, r *eval.Request) (eval.Response, er
 	}
 }
 
-// explain adds to an error what the process wrote to standard error, and what
+// explain adds to an error of a worker what the process wrote to standard error, and what
 // can be done.
 func (e *Exec) explain(w *worker, err error) error {
-	var failure *model.Error
-	if !errors.As(err, &failure) {
-		failure = &model.Error{Kind: eval.ErrMalformed, Message: err.Error(), Err: err}
-	}
+	failure, _ := errors.AsType[*model.Error](err) // every one is
 	if failure.Message == "" && failure.Err != nil {
 		failure.Message = failure.Err.Error()
 	}
