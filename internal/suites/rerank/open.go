@@ -174,7 +174,7 @@ func (b *Bench) settle(arms []*arm) {
 	for _, a := range arms {
 		settings := kit.JSON(struct {
 			Candidates Candidates
-			Budget     Budget
+			Budget     candidates.Budget
 			Attacks    Attacks
 			Seed       uint64
 			K          int

@@ -10,11 +10,11 @@ import (
 // A Study is a study file of this suite: the common keys and its own.
 type Study struct {
 	study.Study
-	Data       Data       `json:"data" jsonschema:"required,description=Items\\, reviews\\, people and requests"`
-	Candidates Candidates `json:"candidates,omitempty" jsonschema:"description=Number and order of candidates"`
-	Budget     Budget     `json:"review_budget,omitempty" jsonschema:"description=How much of each item's reviews a method is shown\\, the same at every size"`
-	Methods    []Method   `json:"arms" jsonschema:"required,minItems=1,description=What is compared" jsonschema_extras:"former=methods"`
-	Attacks    Attacks    `json:"attacks,omitempty" jsonschema:"description=Changes to the reviews of candidates"`
+	Data       Data              `json:"data" jsonschema:"required,description=Items\\, reviews\\, people and requests"`
+	Candidates Candidates        `json:"candidates,omitempty" jsonschema:"description=Number and order of candidates"`
+	Budget     candidates.Budget `json:"review_budget,omitempty" jsonschema:"description=How much of each item's reviews a method is shown\\, the same at every size"`
+	Methods    []Method          `json:"arms" jsonschema:"required,minItems=1,description=What is compared" jsonschema_extras:"former=methods"`
+	Attacks    Attacks           `json:"attacks,omitempty" jsonschema:"description=Changes to the reviews of candidates"`
 }
 
 // Data names the data files.
@@ -33,9 +33,6 @@ type Candidates struct {
 	Shuffle string `json:"shuffle,omitempty" jsonschema:"enum=balanced,enum=none,enum=middle,enum=random,default=balanced,description=Order of candidates: balanced moves gold through all positions over the requests (default)"`
 	K       int    `json:"k,omitempty" jsonschema:"minimum=1,maximum=50,default=5,description=Number of positions a method must return (default 5)"`
 }
-
-// Budget limits the text shown.
-type Budget struct{ candidates.Budget }
 
 // A Method is one thing under test: a built-in method on its models, or an
 // external pipeline.
