@@ -174,9 +174,9 @@ func (g *Graph) Around(people map[string]bool, hops int) map[string]bool {
 	return people
 }
 
-// symmetrize makes friendships among users mutual and returns how many were stated by one
+// Symmetrize makes friendships among users mutual and returns how many were stated by one
 // side only. Nobody stays their own friend.
-func (g *Graph) symmetrize() (oneSided int) {
+func (g *Graph) Symmetrize() (oneSided int) {
 	for id, u := range g.Users {
 		stated := slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(u.Friends))), func(f string) bool { return f == id })
 		u.Friends = g.Friends(id)
