@@ -212,14 +212,14 @@ func notStarted(name string, err error) error {
 // release puts a process back, or discards it.
 func (e *Exec) release(w *worker) {
 	e.mu.Lock()
-	keep := !w.broken && !e.closed
-	if keep {
+	defer e.mu.Unlock()
+	switch {
+	case e.closed: // Close ends what is live
+	case w.broken:
+		delete(e.live, w)
+		w.discard()
+	default:
 		e.idle = append(e.idle, w)
-	}
-	closed := e.closed
-	e.mu.Unlock()
-	if !keep && !closed { // Close ends what is live then
-		e.drop(w)
 	}
 }
 
