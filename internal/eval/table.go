@@ -200,11 +200,10 @@ func (c Cell) Within(low, high Number) Cell {
 	return c
 }
 
-// MeasuredShare, MeasuredRatio and MeasuredDifference are numbers with their intervals,
-// undefined if they were not found.
-func MeasuredShare(m Measured, found bool) Cell      { return measured(KindShare, m, found) }
-func MeasuredRatio(m Measured, found bool) Cell      { return measured(KindRatio, m, found) }
-func MeasuredDifference(m Measured, found bool) Cell { return measured(KindDifference, m, found) }
+// MeasuredShare and MeasuredRatio are numbers with their intervals, undefined if they were not
+// found.
+func MeasuredShare(m Measured, found bool) Cell { return measured(KindShare, m, found) }
+func MeasuredRatio(m Measured, found bool) Cell { return measured(KindRatio, m, found) }
 
 func measured(kind CellKind, m Measured, found bool) Cell {
 	if !found {
@@ -293,7 +292,7 @@ func (c Cell) MarshalJSON() ([]byte, error) {
 	switch c.Kind {
 	case KindText, "":
 		if c.Parts == nil {
-			return unescaped(c.Text)
+			return EncodeJSON(c.Text)
 		}
 	case KindVerdict:
 		j.Value = map[Number]any{1: true, 0: false}[c.Value]
@@ -306,11 +305,12 @@ func (c Cell) MarshalJSON() ([]byte, error) {
 			j.Low, j.High = &c.Low, &c.High
 		}
 	}
-	return unescaped(j)
+	return EncodeJSON(j)
 }
 
-// unescaped encodes for readability: the caller decides whether HTML is escaped.
-func unescaped(v any) ([]byte, error) {
+// EncodeJSON encodes as people write: <, > and & are not escaped, so that what is sent and
+// stored reads as it was written, and there is no line break at the end.
+func EncodeJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -71,7 +72,7 @@ func (c *complaint) refused(sent Refused) Refused {
 	var found Refused
 	for _, p := range parameters {
 		if sent.Has(p.parameter) && (slices.Contains(p.names, strings.ToLower(c.param)) || slices.ContainsFunc(p.names, func(n string) bool {
-			return containsWord(message, n)
+			return regexp.MustCompile(`(?:^|\W)` + regexp.QuoteMeta(n) + `(?:$|\W)`).MatchString(message)
 		})) {
 			found |= p.parameter
 		}
@@ -87,25 +88,6 @@ func (c *complaint) refused(sent Refused) Refused {
 		found &^= MaxTokens
 	}
 	return found
-}
-
-// containsWord reports whether text holds name between word borders.
-func containsWord(text, name string) bool {
-	for from := 0; ; {
-		i := strings.Index(text[from:], name)
-		if i < 0 {
-			return false
-		}
-		begin, end := from+i, from+i+len(name)
-		if (begin == 0 || !isWordByte(text[begin-1])) && (end == len(text) || !isWordByte(text[end])) {
-			return true
-		}
-		from = begin + 1
-	}
-}
-
-func isWordByte(b byte) bool {
-	return b == '_' || '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
 }
 
 // A memory keeps what models were found to refuse.

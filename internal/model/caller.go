@@ -46,7 +46,7 @@ func NewCaller(w Wire, e Endpoint, header http.Header) *Caller {
 	header.Set("Content-Type", "application/json")
 	header.Set("Accept", "application/json")
 	header.Set("User-Agent", "scruple")
-	return &Caller{wire: w, http: e.client(), header: header, keys: NewKeys(e.APIKey), keyEnv: e.KeyEnv}
+	return &Caller{wire: w, http: NoRedirect(e.HTTP), header: header, keys: NewKeys(e.APIKey), keyEnv: e.KeyEnv}
 }
 
 // Complete sends the request once. This is the one place where a client may

@@ -64,7 +64,7 @@ func Forms(key string) []string {
 		}
 	}
 	for _, s := range slices.Clone(list) {
-		plain, _ := EncodeJSON(s) // a text is always JSON
+		plain, _ := eval.EncodeJSON(s) // a text is always JSON
 		html, _ := json.Marshal(s)
 		for _, quoted := range []string{string(plain), string(html)} {
 			quoted = quoted[1 : len(quoted)-1]

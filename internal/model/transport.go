@@ -68,18 +68,18 @@ func (e *Endpoint) Base(own string, endings ...string) (string, error) {
 	return base, nil
 }
 
-// client returns the endpoint's HTTP client, which follows no redirect: a
-// request and its key go to the endpoint or nowhere.
-func (e *Endpoint) client() *http.Client {
-	c := http.Client{}
-	if e.HTTP != nil {
-		c = *e.HTTP
+// NoRedirect returns a copy of a client that follows no redirect: a request and its key go to
+// its address or nowhere. Nil, or one without a transport, gets a transport of its own.
+func NoRedirect(c *http.Client) *http.Client {
+	own := http.Client{}
+	if c != nil {
+		own = *c
 	}
-	if c.Transport == nil {
-		c.Transport = NewTransport(64)
+	if own.Transport == nil {
+		own.Transport = NewTransport(64)
 	}
-	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &c
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &own
 }
 
 // MaxBody is the limit for answers of models. The longest real ones have a few
@@ -271,19 +271,18 @@ func (a *Arguments) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// A Loose field reads as much of a value as can be read. What is not needed for an answer, such as
+// counts, must not lose it.
+type Loose[T any] struct{ Value T }
+
+// UnmarshalJSON implements [json.Unmarshaler]. It never fails.
+func (l *Loose[T]) UnmarshalJSON(b []byte) error {
+	*l = Loose[T]{}
+	_ = json.Unmarshal(b, &l.Value)
+	return nil
+}
+
 // Present reports whether a raw field holds something other than null.
 func Present(raw json.RawMessage) bool {
 	return len(raw) > 0 && !bytes.Equal(raw, []byte("null"))
-}
-
-// EncodeJSON writes a request body: no HTML escapes, so that what a model is
-// sent reads as it was written, and no line break at the end.
-func EncodeJSON(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }

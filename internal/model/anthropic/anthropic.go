@@ -98,7 +98,7 @@ func (wire) Encode(r *eval.Request, refused model.Refused) ([]byte, []string, er
 		e.out.OutputConfig.Format = &format{Type: "json_schema", Schema: r.Schema.JSON}
 	}
 	e.tools()
-	body, err := model.EncodeJSON(&e.out)
+	body, err := eval.EncodeJSON(&e.out)
 	return body, e.Notes, err
 }
 
@@ -192,14 +192,19 @@ func traitsOf(name string) traits {
 var versionOf = regexp.MustCompile(`claude-(?:[^-.@]*[-.@])*?([0-9]{1,2})(?:[-.@]([0-9]{1,2}))?(?:[-.@]|$)`)
 
 type answer struct {
-	Type        model.Word      `json:"type"`
-	ID          model.Word      `json:"id"`
-	Model       model.Word      `json:"model"`
-	Content     []block         `json:"content"`
-	StopReason  model.Word      `json:"stop_reason"`
-	StopDetails json.RawMessage `json:"stop_details"`
-	Usage       json.RawMessage `json:"usage"`
-	Error       json.RawMessage `json:"error"`
+	Type        model.Word           `json:"type"`
+	ID          model.Word           `json:"id"`
+	Model       model.Word           `json:"model"`
+	Content     []block              `json:"content"`
+	StopReason  model.Word           `json:"stop_reason"`
+	StopDetails model.Loose[details] `json:"stop_details"`
+	Usage       model.Loose[usage]   `json:"usage"`
+	Error       json.RawMessage      `json:"error"`
+}
+
+type details struct {
+	Explanation model.Word `json:"explanation"`
+	Category    model.Word `json:"category"`
 }
 
 type block struct {
@@ -235,7 +240,7 @@ func (wire) Decode(body []byte) (eval.Response, error) {
 	}
 	r := eval.Response{
 		StopReason: string(a.StopReason), ModelVersion: string(a.Model), RequestID: string(a.ID),
-		Usage: readUsage(a.Usage),
+		Usage: a.Usage.Value.read(),
 	}
 	var text strings.Builder
 	for _, b := range a.Content {
@@ -248,7 +253,7 @@ func (wire) Decode(body []byte) (eval.Response, error) {
 	}
 	r.Text = text.String()
 	if r.Stop = model.StopOf(&r, stops); r.Stop == eval.StopRefused {
-		r.Refusal = explanation(a.StopDetails)
+		r.Refusal = string(cmp.Or(a.StopDetails.Value.Explanation, a.StopDetails.Value.Category))
 	}
 	return r, nil
 }
@@ -256,22 +261,9 @@ func (wire) Decode(body []byte) (eval.Response, error) {
 var stops = map[string]eval.Stop{"end_turn": eval.StopEnd, "stop_sequence": eval.StopEnd, "max_tokens": eval.StopLength,
 	"model_context_window_exceeded": eval.StopLength, "tool_use": eval.StopTool, "refusal": eval.StopRefused}
 
-func explanation(raw json.RawMessage) string {
-	var d struct {
-		Explanation model.Word `json:"explanation"`
-		Category    model.Word `json:"category"`
-	}
-	if json.Unmarshal(raw, &d) != nil {
-		return ""
-	}
-	return string(cmp.Or(d.Explanation, d.Category))
-}
-
-// readUsage reads token counts. Anthropic counts cached tokens apart from the
+// read reads token counts. Anthropic counts cached tokens apart from the
 // input and thinking within the output.
-func readUsage(raw json.RawMessage) eval.Usage {
-	var u usage
-	_ = json.Unmarshal(raw, &u) // invalid counts must not lose the answer
+func (u usage) read() eval.Usage {
 	return eval.Usage{
 		Input: int(u.Input), Output: int(u.Output), Cached: int(u.CacheRead), CacheWrite: int(u.CacheWrite),
 		Reasoning: int(u.OutputDetails.Thinking), ReasoningInOutput: true,

@@ -124,7 +124,7 @@ func (wire) Encode(r *eval.Request, refused model.Refused) ([]byte, []string, er
 	if r.Force != "" {
 		out.ToolConfig = map[string]functionCalling{"functionCallingConfig": {"ANY", []string{r.Force}}}
 	}
-	body, err := model.EncodeJSON(&out)
+	body, err := eval.EncodeJSON(&out)
 	return body, a.Notes, err
 }
 
@@ -144,12 +144,17 @@ func generationOf(r *eval.Request, a *model.Adaptation) generation {
 }
 
 type answer struct {
-	Candidates     []candidate     `json:"candidates"`
-	PromptFeedback json.RawMessage `json:"promptFeedback"`
-	Usage          json.RawMessage `json:"usageMetadata"`
-	ModelVersion   model.Word      `json:"modelVersion"`
-	ResponseID     model.Word      `json:"responseId"`
-	Error          json.RawMessage `json:"error"`
+	Candidates     []candidate           `json:"candidates"`
+	PromptFeedback model.Loose[feedback] `json:"promptFeedback"`
+	Usage          model.Loose[usage]    `json:"usageMetadata"`
+	ModelVersion   model.Word            `json:"modelVersion"`
+	ResponseID     model.Word            `json:"responseId"`
+	Error          json.RawMessage       `json:"error"`
+}
+
+type feedback struct {
+	BlockReason  model.Word `json:"blockReason"`
+	BlockMessage model.Word `json:"blockReasonMessage"`
 }
 
 type candidate struct {
@@ -183,9 +188,14 @@ func (wire) Decode(body []byte) (eval.Response, error) {
 	if model.Present(a.Error) {
 		return eval.Response{}, model.InBody(a.Error)
 	}
-	r := eval.Response{ModelVersion: string(a.ModelVersion), RequestID: string(a.ResponseID), Usage: readUsage(a.Usage)}
+	r := eval.Response{ModelVersion: string(a.ModelVersion), RequestID: string(a.ResponseID), Usage: a.Usage.Value.read()}
 	if len(a.Candidates) == 0 {
-		return blocked(r, a.PromptFeedback)
+		f := a.PromptFeedback.Value
+		if f.BlockReason == "" {
+			return eval.Response{}, model.Malformed("the answer has no candidates")
+		}
+		r.Stop, r.StopReason, r.Refusal = eval.StopRefused, string(f.BlockReason), string(f.BlockMessage)
+		return r, nil
 	}
 	c := a.Candidates[0]
 	var text strings.Builder
@@ -204,18 +214,6 @@ func (wire) Decode(body []byte) (eval.Response, error) {
 	return r, nil
 }
 
-func blocked(r eval.Response, feedback json.RawMessage) (eval.Response, error) {
-	var f struct {
-		BlockReason  model.Word `json:"blockReason"`
-		BlockMessage model.Word `json:"blockReasonMessage"`
-	}
-	if !model.Present(feedback) || json.Unmarshal(feedback, &f) != nil || f.BlockReason == "" {
-		return eval.Response{}, model.Malformed("the answer has no candidates")
-	}
-	r.Stop, r.StopReason, r.Refusal = eval.StopRefused, string(f.BlockReason), string(f.BlockMessage)
-	return r, nil
-}
-
 // Gemini has no stop reason for tool calls.
 var stops = map[string]eval.Stop{"STOP": eval.StopEnd, "MAX_TOKENS": eval.StopLength, "SAFETY": eval.StopRefused, "RECITATION": eval.StopRefused,
 	"BLOCKLIST": eval.StopRefused, "PROHIBITED_CONTENT": eval.StopRefused, "SPII": eval.StopRefused, "MODEL_ARMOR": eval.StopRefused,
@@ -229,11 +227,9 @@ type usage struct {
 	Tools      model.Count `json:"toolUsePromptTokenCount"` // results of the provider's own tools
 }
 
-// readUsage reads token counts. Gemini counts cached tokens within the prompt, and apart
+// read reads token counts. Gemini counts cached tokens within the prompt, and apart
 // from each other the prompt, what its own tools added to it, candidates and thoughts.
-func readUsage(raw json.RawMessage) eval.Usage {
-	var u usage
-	_ = json.Unmarshal(raw, &u) // invalid counts must not lose the answer
+func (u usage) read() eval.Usage {
 	return eval.Usage{
 		Input: int(u.Prompt) + int(u.Tools), Output: int(u.Candidates), Cached: int(u.Cached), Reasoning: int(u.Thoughts),
 		CachedInInput: true,

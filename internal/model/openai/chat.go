@@ -85,7 +85,7 @@ func (w chatWire) Encode(r *eval.Request, refused model.Refused) ([]byte, []stri
 	if r.Force != "" {
 		out.ToolChoice = &chatTool{"function", chatFunction{Name: r.Force}}
 	}
-	body, err := model.EncodeJSON(&out)
+	body, err := eval.EncodeJSON(&out)
 	return body, a.Notes, err
 }
 
@@ -129,11 +129,11 @@ func (w chatWire) reasoning(out *chatRequest, a adaptation) {
 }
 
 type chatAnswer struct {
-	ID      model.Word      `json:"id"`
-	Model   model.Word      `json:"model"`
-	Choices []chatOption    `json:"choices"`
-	Usage   json.RawMessage `json:"usage"`
-	Error   json.RawMessage `json:"error"`
+	ID      model.Word             `json:"id"`
+	Model   model.Word             `json:"model"`
+	Choices []chatOption           `json:"choices"`
+	Usage   model.Loose[chatUsage] `json:"usage"`
+	Error   json.RawMessage        `json:"error"`
 }
 
 type chatOption struct {
@@ -186,7 +186,7 @@ func (chatWire) Decode(body []byte) (eval.Response, error) {
 	r := eval.Response{
 		Text: text, Refusal: string(choice.Message.Refusal) + refusal, ToolCalls: callsOf(choice.Message),
 		StopReason: string(choice.FinishReason), ModelVersion: string(a.Model), RequestID: string(a.ID),
-		Usage: readChatUsage(a.Usage),
+		Usage: a.Usage.Value.read(),
 	}
 	r.Stop = model.StopOf(&r, stopsOfChat)
 	return r, nil
@@ -281,9 +281,7 @@ type chatUsage struct {
 	CacheCreation model.Count `json:"cache_creation_input_tokens"` // the same
 }
 
-func readChatUsage(raw json.RawMessage) eval.Usage {
-	var u chatUsage
-	_ = json.Unmarshal(raw, &u) // invalid counts must not lose the answer
+func (u chatUsage) read() eval.Usage {
 	out := eval.Usage{
 		Input: int(u.Prompt), Output: int(u.Completion),
 		Cached:     int(cmp.Or(u.PromptDetails.Cached, u.CacheHit, u.Cached, u.NumCached, u.CacheRead)),

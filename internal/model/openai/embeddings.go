@@ -93,12 +93,12 @@ func (w embeddingsWire) Decode(body []byte) (eval.Response, error) {
 			Index     int             `json:"index"`
 			Embedding json.RawMessage `json:"embedding"`
 		} `json:"data"`
-		Usage json.RawMessage `json:"usage"`
+		Usage model.Loose[chatUsage] `json:"usage"`
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
 		return eval.Response{}, model.Malformed("the embeddings are not JSON: %v", err)
 	}
-	if len(in.Error) > 0 && string(in.Error) != "null" {
+	if model.Present(in.Error) {
 		return eval.Response{}, model.InBody(in.Error)
 	}
 	vectors, encoded := make([][]float32, len(in.Data)), make([]string, len(in.Data))
@@ -120,8 +120,7 @@ func (w embeddingsWire) Decode(body []byte) (eval.Response, error) {
 		return eval.Response{}, err
 	}
 	r := eval.Response{Text: string(list), Stop: eval.StopEnd, ModelVersion: in.Model}
-	var u chatUsage
-	_ = json.Unmarshal(in.Usage, &u) // invalid counts must not lose the answer
+	u := in.Usage.Value
 	r.Usage.Input = int(max(u.Prompt, u.Total))
 	return r, nil
 }

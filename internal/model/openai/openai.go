@@ -42,10 +42,7 @@ func open(e model.Endpoint, path string, wire func(a model.Address, host string)
 	if err != nil {
 		return nil, err
 	}
-	u, err := url.Parse(base)
-	if err != nil {
-		return nil, err
-	}
+	u, _ := url.Parse(base) // Base has read it, and cuts a URL at a slash only
 	header := http.Header{}
 	if e.APIKey != "" {
 		header.Set("Authorization", "Bearer "+e.APIKey)

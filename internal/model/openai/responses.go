@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -80,18 +81,22 @@ func (w responsesWire) Encode(r *eval.Request, refused model.Refused) ([]byte, [
 	if r.Force != "" {
 		out.ToolChoice = &responsesChoice{"function", r.Force}
 	}
-	body, err := model.EncodeJSON(&out)
+	body, err := eval.EncodeJSON(&out)
 	return body, a.Notes, err
 }
 
 type responsesAnswer struct {
-	ID         model.Word      `json:"id"`
-	Model      model.Word      `json:"model"`
-	Status     model.Word      `json:"status"`
-	Incomplete json.RawMessage `json:"incomplete_details"`
-	Output     []responsesItem `json:"output"`
-	Usage      json.RawMessage `json:"usage"`
-	Error      json.RawMessage `json:"error"`
+	ID         model.Word                  `json:"id"`
+	Model      model.Word                  `json:"model"`
+	Status     model.Word                  `json:"status"`
+	Incomplete model.Loose[incomplete]     `json:"incomplete_details"`
+	Output     []responsesItem             `json:"output"`
+	Usage      model.Loose[responsesUsage] `json:"usage"`
+	Error      json.RawMessage             `json:"error"`
+}
+
+type incomplete struct {
+	Reason model.Word `json:"reason"`
 }
 
 type responsesItem struct {
@@ -121,7 +126,7 @@ func (responsesWire) Decode(body []byte) (eval.Response, error) {
 	}
 	r := eval.Response{
 		StopReason: string(a.Status), ModelVersion: string(a.Model), RequestID: string(a.ID),
-		Usage: readResponsesUsage(a.Usage),
+		Usage: a.Usage.Value.read(),
 	}
 	var texts strings.Builder
 	for _, item := range a.Output {
@@ -139,12 +144,7 @@ func (responsesWire) Decode(body []byte) (eval.Response, error) {
 	}
 	r.Text = texts.String()
 	if a.Status == "incomplete" {
-		var why struct {
-			Reason model.Word `json:"reason"`
-		}
-		if json.Unmarshal(a.Incomplete, &why) == nil && why.Reason != "" {
-			r.StopReason = string(why.Reason)
-		}
+		r.StopReason = cmp.Or(string(a.Incomplete.Value.Reason), r.StopReason)
 	}
 	r.Stop = model.StopOf(&r, stopsOfResponses)
 	return r, nil
@@ -166,9 +166,7 @@ type responsesUsage struct {
 	} `json:"output_tokens_details"`
 }
 
-func readResponsesUsage(raw json.RawMessage) eval.Usage {
-	var u responsesUsage
-	_ = json.Unmarshal(raw, &u) // invalid counts must not lose the answer
+func (u responsesUsage) read() eval.Usage {
 	out := eval.Usage{
 		Input: int(u.Input), Output: int(u.Output), Cached: int(u.InputDetails.Cached), CacheWrite: int(u.InputDetails.CacheWrite),
 		Reasoning: int(u.OutputDetails.Reasoning),

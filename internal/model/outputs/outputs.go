@@ -64,8 +64,6 @@ func search(answers []answer, replicate int) (at int, ok bool) {
 	return slices.BinarySearchFunc(answers, replicate, func(a answer, n int) int { return int(a.replicate) - n })
 }
 
-var _ model.Client = (*Client)(nil)
-
 // A key is what an answer is an answer to.
 type key struct {
 	item      string

@@ -55,8 +55,6 @@ type Exec struct {
 	guard  guard
 }
 
-var _ model.Client = (*Exec)(nil)
-
 // NewExec returns a client for a command in the form that [text.SplitCommand] reads. The
 // program must be there; it is not started yet.
 func NewExec(command string, o ExecOptions) (*Exec, error) {
@@ -120,13 +118,10 @@ func (e *Exec) Complete(ctx context.Context, r *eval.Request) (eval.Response, er
 	}
 }
 
-// explain adds to an error what the process wrote to standard error, and what
+// explain adds to an error of a worker what the process wrote to standard error, and what
 // can be done.
 func (e *Exec) explain(w *worker, err error) error {
-	var failure *model.Error
-	if !errors.As(err, &failure) {
-		failure = &model.Error{Kind: eval.ErrMalformed, Message: err.Error(), Err: err}
-	}
+	failure, _ := errors.AsType[*model.Error](err) // every one is
 	if failure.Message == "" && failure.Err != nil {
 		failure.Message = failure.Err.Error()
 	}
@@ -217,14 +212,14 @@ func notStarted(name string, err error) error {
 // release puts a process back, or discards it.
 func (e *Exec) release(w *worker) {
 	e.mu.Lock()
-	keep := !w.broken && !e.closed
-	if keep {
+	defer e.mu.Unlock()
+	switch {
+	case e.closed: // Close ends what is live
+	case w.broken:
+		delete(e.live, w)
+		w.discard()
+	default:
 		e.idle = append(e.idle, w)
-	}
-	closed := e.closed
-	e.mu.Unlock()
-	if !keep && !closed { // Close ends what is live then
-		e.drop(w)
 	}
 }
 

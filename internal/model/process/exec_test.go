@@ -42,7 +42,7 @@ func pipeline(t *testing.T, name string, more ...string) *Exec {
 
 // say asks the part "says" to write a line.
 func say(line string) *eval.Request {
-	b, err := model.EncodeJSON(line)
+	b, err := eval.EncodeJSON(line)
 	if err != nil {
 		panic(err)
 	}

@@ -20,18 +20,14 @@ import (
 // HTTP asks a service. It implements [model.Client].
 type HTTP struct {
 	address   string
-	client    http.Client
+	client    *http.Client
 	header    http.Header
 	keys      model.Keys
 	maxAnswer int64
 }
 
-var _ model.Client = (*HTTP)(nil)
-
-// NewHTTP returns a client for a service. Requests are sent with the given
-// client, or when it is nil with the default transport; redirects are not
-// followed, so that a request goes to its address or nowhere. The keys are not shown in
-// what the service says.
+// NewHTTP returns a client for a service. Requests are sent as [model.NoRedirect] of the
+// given client does. The keys are not shown in what the service says.
 func NewHTTP(address string, client *http.Client, keys ...string) (*HTTP, error) {
 	u, err := url.Parse(address)
 	switch {
@@ -44,13 +40,8 @@ func NewHTTP(address string, client *http.Client, keys ...string) (*HTTP, error)
 	case u.Fragment != "":
 		return nil, fmt.Errorf("URL %q: the fragment after # would not be sent: remove it", address)
 	}
-	h := &HTTP{address: address, keys: model.NewKeys(keys...), maxAnswer: maxAnswer,
-		header: http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"scruple"}}}
-	if client != nil {
-		h.client = *client
-	}
-	h.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return h, nil
+	return &HTTP{address: address, client: model.NoRedirect(client), keys: model.NewKeys(keys...), maxAnswer: maxAnswer,
+		header: http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"scruple"}}}, nil
 }
 
 // keyParameter is the query parameter that looks like a key, "" if none does.
@@ -79,7 +70,7 @@ func (h *HTTP) Complete(ctx context.Context, r *eval.Request) (eval.Response, er
 	if err != nil {
 		return eval.Response{}, err
 	}
-	x := model.Post(ctx, &h.client, h.address, h.header, body, h.maxAnswer)
+	x := model.Post(ctx, h.client, h.address, h.header, body, h.maxAnswer)
 	defer x.Close()
 	x.Body = h.keys.Scrub(x.Body, x.Status/100 == 2)
 	switch {
@@ -114,10 +105,7 @@ func readBody(data []byte, id string) (eval.Response, error) {
 
 // failed completes an error with what the response's head says.
 func (h *HTTP) failed(x *model.Exchange, err error) error {
-	var failure *model.Error
-	if !errors.As(err, &failure) {
-		failure = &model.Error{Kind: eval.ErrMalformed, Err: err}
-	}
+	failure, _ := errors.AsType[*model.Error](err) // every one is
 	failure.Status, failure.RequestID = x.Status, x.Header.Get("X-Request-Id")
 	if failure.Kind == eval.ErrMalformed && failure.Remedy == "" {
 		failure.Remedy = `the service must answer with one JSON object that has the key "output"`

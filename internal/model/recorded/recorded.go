@@ -208,8 +208,6 @@ func asked(ctx context.Context) string {
 // it adds is that a request which is not in the cassette is named in the error.
 type Client struct{ inner model.Client }
 
-var _ model.Client = (*Client)(nil)
-
 // NewClient decorates a client whose transport is a cassette.
 func NewClient(inner model.Client) *Client { return &Client{inner} }
 
@@ -411,19 +409,15 @@ func (r *Recorder) write(i *cassette.Interaction) (*os.File, error) {
 // go-vcr.
 func lineOf(i *cassette.Interaction) ([]byte, error) {
 	q, a := i.Request, i.Response
-	var b bytes.Buffer
-	b.WriteString(strings.TrimSuffix(entry, "{"))
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
 	type fields map[string]any
-	err := e.Encode(fields{
+	line, err := eval.EncodeJSON(fields{
 		"id": i.ID,
 		"request": fields{"proto": q.Proto, "proto_major": q.ProtoMajor, "proto_minor": q.ProtoMinor, "content_length": q.ContentLength,
 			"host": q.Host, "body": q.Body, "headers": q.Headers, "url": q.URL, "method": q.Method},
 		"response": fields{"proto": a.Proto, "proto_major": a.ProtoMajor, "proto_minor": a.ProtoMinor, "content_length": a.ContentLength,
 			"uncompressed": a.Uncompressed, "body": a.Body, "headers": a.Headers, "status": a.Status, "code": a.Code, "duration": a.Duration.String()},
 	})
-	return []byte(notInYAML.Replace(b.String())), err
+	return []byte(strings.TrimSuffix(entry, "{") + notInYAML.Replace(string(line)) + "\n"), err
 }
 
 // notInYAML are characters that a JSON string may have as they are, and that YAML folds or refuses.

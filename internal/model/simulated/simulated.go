@@ -108,7 +108,7 @@ func Encode(s Sheet) json.RawMessage {
 			}
 		}
 	}
-	b, err := model.EncodeJSON(s)
+	b, err := eval.EncodeJSON(s)
 	if err != nil {
 		panic("simulated: " + err.Error()) // strings always encode
 	}
@@ -120,8 +120,6 @@ type Client struct {
 	skill Skill
 	seed  int64
 }
-
-var _ model.Client = (*Client)(nil)
 
 // New returns a model of that skill. Another seed is another run of the same
 // model.

@@ -5,7 +5,6 @@
 package wiretest
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -44,17 +43,12 @@ func Recordings(t testing.TB) []Exchange {
 		t.Fatal(err)
 	}
 	var all []Exchange
-	lines := bufio.NewScanner(z)
-	lines.Buffer(nil, 64<<20)
-	for lines.Scan() {
+	for d := json.NewDecoder(z); d.More(); {
 		var e Exchange
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+		if err := d.Decode(&e); err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, e)
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
 	}
 	return all
 }

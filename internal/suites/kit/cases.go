@@ -119,10 +119,12 @@ type CaseJudge interface {
 const calibrationCase = "calibration:case:"
 
 // withCases is a bench with an arm for the first known case of each item, one for the second,
-// and so on, which the judge is asked about and nobody else sees.
+// and so on, which the judge is asked about and nobody else sees. Cases are shown and have no
+// scores.
 type withCases struct {
 	CaseJudge
-	arms []eval.Arm
+	scorer eval.Scorer // of the suite: the same, or what it was calibrated to
+	arms   []eval.Arm
 }
 
 // WithCases adds the arms of the known cases of a study, if it has any.
@@ -131,7 +133,7 @@ func WithCases(b Bench) Bench {
 	if !ok || !j.Known().Any() {
 		return b
 	}
-	w := &withCases{j, slices.Clone(b.Arms())}
+	w := &withCases{j, j, slices.Clone(b.Arms())}
 	noun := w.arms[0].Levels[0].Name
 	i := slices.IndexFunc(w.arms, func(a eval.Arm) bool { return len(a.Judges) > 0 })
 	for n := range j.Known().most {
@@ -197,34 +199,17 @@ func (w *withCases) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask
 }
 
 func (w *withCases) Score(dst []eval.Score, c eval.Case) []eval.Score {
-	return w.scorer(w.CaseJudge).Score(dst, c)
-}
-
-func (w *withCases) Show(c eval.Case) (eval.Exhibit, error) { return w.scorer(w.CaseJudge).Show(c) }
-
-// Capabilities are those of the suite, which does not know the arms of cases.
-func (w *withCases) Capabilities() eval.Capabilities { return w.scorer(w.CaseJudge).Capabilities() }
-
-func (w *withCases) scorer(suite eval.Scorer) eval.Scorer { return caseScorer{suite, w} }
-
-// A caseScorer is the scorer of a suite, and shows cases, which have no scores.
-type caseScorer struct {
-	eval.Scorer
-	w *withCases
-}
-
-func (s caseScorer) Score(dst []eval.Score, c eval.Case) []eval.Score {
-	if _, _, own := s.w.Known().caseOf(c.Item, c.Arm); own {
+	if _, _, own := w.Known().caseOf(c.Item, c.Arm); own {
 		return dst
 	}
-	return s.Scorer.Score(dst, c)
+	return w.scorer.Score(dst, c)
 }
 
-func (s caseScorer) Show(c eval.Case) (eval.Exhibit, error) {
-	k, has, own := s.w.Known().caseOf(c.Item, c.Arm)
+func (w *withCases) Show(c eval.Case) (eval.Exhibit, error) {
+	k, has, own := w.Known().caseOf(c.Item, c.Arm)
 	switch {
 	case !own:
-		return s.Scorer.Show(c)
+		return w.scorer.Show(c)
 	case len(c.Trials) == 0:
 		return eval.Exhibit{}, fmt.Errorf("%s × %s cannot be shown: there is no trial", c.Item, c.Arm)
 	case !has:
@@ -232,7 +217,7 @@ func (s caseScorer) Show(c eval.Case) (eval.Exhibit, error) {
 	}
 	t := &c.Trials[0]
 	row := eval.ExhibitRow{Unit: "verdict", Gold: passWord(k.Pass)}
-	pass, missing := s.w.CaseVerdict(k, t.Verdicts)
+	pass, missing := w.CaseVerdict(k, t.Verdicts)
 	switch row.Answer = passWord(pass); {
 	case missing != "":
 		row.Answer, row.Note = "–", missing
@@ -242,14 +227,15 @@ func (s caseScorer) Show(c eval.Case) (eval.Exhibit, error) {
 	return eval.Exhibit{Item: c.Item, Arm: c.Arm, Title: c.Item + ", a known case", Lead: k.Answer, Rows: []eval.ExhibitRow{row}, Steps: Verdicts(t.Verdicts)}, nil
 }
 
-func (s caseScorer) Capabilities() eval.Capabilities {
-	can := s.Scorer.Capabilities()
+// Capabilities are those of the suite, which does not know the arms of cases.
+func (w *withCases) Capabilities() eval.Capabilities {
+	can := w.scorer.Capabilities()
 	if can.Calibrator != nil {
-		can.Calibrator = calibrator{can.Calibrator, s.w.scorer}
+		can.Calibrator = calibrator{can.Calibrator, func(suite eval.Scorer) eval.Scorer { return &withCases{w.CaseJudge, suite, w.arms} }}
 	}
 	if most := can.MostCalls; most != nil {
 		can.MostCalls = func(arm string) (asked, judged int) {
-			if _, _, own := s.w.Known().caseOf("", arm); own {
+			if _, _, own := w.Known().caseOf("", arm); own {
 				return 0, 1
 			}
 			return most(arm)

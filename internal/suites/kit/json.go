@@ -4,7 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"strings"
+
+	"github.com/scruple-eval/scruple/internal/eval"
 )
 
 // JSON encodes what a suite has made of texts and finite numbers, which always encodes.
@@ -18,13 +19,11 @@ func JSON(v any) json.RawMessage {
 
 // PlainJSON is [JSON] as people write it: <, > and & are not escaped.
 func PlainJSON(v any) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	data, err := eval.EncodeJSON(v)
+	if err != nil {
 		panic("kit: encoding JSON: " + err.Error())
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return string(data)
 }
 
 // Embedded decodes JSON that is part of the program. It panics if that has a field that T does not

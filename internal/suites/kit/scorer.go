@@ -88,9 +88,7 @@ func Suited(s eval.Scorer) Bench {
 	case calibrated:
 		return Suited(of.Scorer)
 	case *withCases:
-		return of.CaseJudge
-	case caseScorer:
-		return Suited(of.Scorer)
+		return Suited(of.scorer)
 	}
 	return s.(Bench) // suites calibrate to benches
 }
@@ -110,9 +108,8 @@ func (b *ownScores) open(f *study.File, s *study.Scorer, errs *study.Errors) *Ar
 	if !ok {
 		return nil
 	}
-	own := *a.Pipeline
-	own.Model = eval.PipelinePrefix + ":" + scorerStep // no arm can be called so
-	a.Pipeline, a.Model = &own, own.Model
+	a.Rename(":" + scorerStep) // no arm can be called so
+	a.ID = scorerStep
 	return &a
 }
 

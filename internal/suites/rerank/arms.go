@@ -78,7 +78,7 @@ func plan(f *study.File, s *Study, errs *study.Errors) ([]*arm, []int) {
 func (p *planner) chosenAttacks() []*attack.Attack {
 	list := []*attack.Attack{nil}
 	a := p.study.Attacks
-	if err := a.options().Check(); err != nil {
+	if err := a.Check(); err != nil {
 		p.Fault("attacks", "%v", err)
 	}
 	for i, name := range a.Names {

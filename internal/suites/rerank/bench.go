@@ -155,7 +155,7 @@ func (b *Bench) attacked(r *request.Request, a *attack.Attack, t *method.Task, r
 	for _, c := range t.Candidates {
 		items, reviews = append(items, c.Item), append(reviews, c.Reviews)
 	}
-	attacked, report := attack.Plan{Attack: a, Options: b.study.Attacks.options(), Seed: b.seed, Request: r.Text, Right: r.IsRight}.Run(items, reviews)
+	attacked, report := attack.Plan{Attack: a, Options: b.study.Attacks.Options, Seed: b.seed, Request: r.Text, Right: r.IsRight}.Run(items, reviews)
 	t.Promoted = report.Promoted + 1
 	rec.Attack, rec.Promoted = a.Name, t.Promoted
 	for _, i := range report.Namesakes {

@@ -58,10 +58,9 @@ func measureRanking(c kit.Call, runFile, qrelsFile string, perQuery bool) (fmt.S
 	return measured{result, perQuery}, nil
 }
 
-func readTREC[T any](c kit.Call, file string, read func(io.Reader, string) (T, error)) (T, error) {
+func readTREC[T any](c kit.Call, file string, read func(io.Reader, string) (T, error)) (none T, err error) {
 	r, err := c.Open(file)
 	if err != nil {
-		var none T
 		return none, err
 	}
 	defer r.Close()
@@ -73,7 +72,6 @@ func readTREC[T any](c kit.Call, file string, read func(io.Reader, string) (T, e
 		data, err = dataset.Unpack(data)
 	}
 	if err != nil {
-		var none T
 		return none, fmt.Errorf("reading %s: %w", file, err)
 	}
 	return read(bytes.NewReader(data), file)

@@ -178,7 +178,7 @@ func (b *Bench) settle(arms []*arm) {
 			Attacks    Attacks
 			Seed       uint64
 			K          int
-		}{Candidates{Shuffle: b.study.Candidates.Shuffle}, b.study.Budget, Attacks{Strength: b.study.Attacks.Strength, Reviews: b.study.Attacks.Reviews}, b.seed, b.k})
+		}{Candidates{Shuffle: b.study.Candidates.Shuffle}, b.study.Budget, Attacks{Options: b.study.Attacks.Options}, b.seed, b.k})
 		model := a.Hash // of a pipeline: command with program and version, or answers
 		if a.Settings != nil {
 			r := kit.RequestTo(a.Settings)

@@ -34,7 +34,7 @@ type Candidates struct {
 	K       int    `json:"k,omitempty" jsonschema:"minimum=1,maximum=50,default=5,description=Number of positions a method must return (default 5)"`
 }
 
-// Budget limits the text shown.
+// Budget limits the text shown. It is a type of its own for its name in the schema of studies.
 type Budget struct{ candidates.Budget }
 
 // A Method is one thing under test: a built-in method on its models, or an
@@ -46,12 +46,7 @@ type Method struct {
 
 // Attacks are the attacks to run in addition to the clean data, and the defence.
 type Attacks struct {
-	Names    []string `json:"names,omitempty" jsonschema:"uniqueItems=true,description=Attacks to run in addition to the clean data; all means every attack (default none)"`
-	Strength float64  `json:"strength,omitempty" jsonschema:"exclusiveMinimum=0,description=Strength of the attacks (default 1)"`
-	Reviews  int      `json:"reviews,omitempty" jsonschema:"minimum=0,description=Number of reviews per item to change or add (default: all for noise and length\\, one for the others)"`
-	Defence  string   `json:"defence,omitempty" jsonschema:"enum=off,enum=on,enum=both,default=off,description=Whether prompts begin with a preamble on how to treat reviews; both runs every arm with and without it"`
-}
-
-func (a Attacks) options() attack.Options {
-	return attack.Options{Strength: a.Strength, Reviews: a.Reviews}
+	Names []string `json:"names,omitempty" jsonschema:"uniqueItems=true,description=Attacks to run in addition to the clean data; all means every attack (default none)"`
+	attack.Options
+	Defence string `json:"defence,omitempty" jsonschema:"enum=off,enum=on,enum=both,default=off,description=Whether prompts begin with a preamble on how to treat reviews; both runs every arm with and without it"`
 }

@@ -227,9 +227,7 @@ func groupOf(path string) string {
 // spansOf converts spans for matching, by what a role counts as. They are sorted. A span
 // without a place matches nothing.
 func (b *Bench) spansOf(spans []spanfile.Span, as func(role string) string) []span.Span {
-	out := spansIn(spans, as)
-	slices.SortFunc(out, span.Compare)
-	return out
+	return slices.SortedFunc(slices.Values(spansIn(spans, as)), span.Compare)
 }
 
 // spansIn are the same in the order of the text.

@@ -18,8 +18,8 @@ func All() []Attack {
 		inject("inject_override", t.InjectOverride),
 		inject("inject_fake_sys", t.InjectFakeSys),
 		inject("inject_hidden", t.InjectHidden),
-		fake("fake_positive", 5, t.FakePositive),
-		blame(fake("fake_negative", 1, t.FakeNegative)),
+		fake("fake_positive", 5, false, t.FakePositive),
+		fake("fake_negative", 1, true, t.FakeNegative), // of the right candidates
 		sarcastic("sarcastic_wifi", t.Sarcastic, "wifi"),
 		sarcastic("sarcastic_noise", t.Sarcastic, "noise"),
 		sarcastic("sarcastic_outdoor", t.Sarcastic, "outdoor"),
@@ -109,18 +109,12 @@ func inject(name string, variants []string) Attack {
 }
 
 // fake adds reviews with praise or blame but no facts.
-func fake(name string, stars float64, variants []string) Attack {
-	return Attack{Name: name, Category: Deception, apply: func(w *work) {
+func fake(name string, stars float64, blames bool, variants []string) Attack {
+	return Attack{Name: name, Category: Deception, Blames: blames, apply: func(w *work) {
 		for range w.count(1) {
 			w.add(w.write(variants, ""), stars)
 		}
 	}}
-}
-
-// blame turns an attack on the right candidates.
-func blame(a Attack) Attack {
-	a.Blames = true
-	return a
 }
 
 // sarcastic adds reviews that state facts of the item in an inverted tone. It

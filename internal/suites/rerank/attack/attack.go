@@ -33,13 +33,13 @@ type Options struct {
 	// Strength, default 1, scales the attack: the probability of a typo (at
 	// most 1), the number of template texts per review, or the number of filler
 	// sentences.
-	Strength float64
+	Strength float64 `json:"strength,omitempty" jsonschema:"exclusiveMinimum=0,description=Strength of the attacks (default 1)"`
 	// Reviews is how many reviews of an item are changed or added. The
 	// default is all for noise and heterogeneity, and one for the others.
-	Reviews int
+	Reviews int `json:"reviews,omitempty" jsonschema:"minimum=0,description=Number of reviews per item to change or add (default: all for noise and length\\, one for the others)"`
 	// Promote is the name of the item that injections promote; the default is
 	// the item itself. A [Plan] draws it.
-	Promote string
+	Promote string `json:"-"`
 }
 
 func (o Options) strength() float64 {

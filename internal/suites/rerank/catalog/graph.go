@@ -174,24 +174,13 @@ func (g *Graph) Around(people map[string]bool, hops int) map[string]bool {
 	return people
 }
 
-// symmetrize makes friendships among listed users mutual and returns how many
-// were stated by one side only.
-func symmetrize(users map[string]*User) (oneSided int) {
-	stated := map[[2]string]bool{}
-	for id, u := range users {
-		for _, friend := range u.Friends {
-			stated[[2]string{id, friend}] = true
-		}
-	}
-	for edge := range stated {
-		if friend := users[edge[1]]; friend != nil && !stated[[2]string{edge[1], edge[0]}] {
-			oneSided++
-			friend.Friends = append(friend.Friends, edge[0])
-		}
-	}
-	for _, u := range users {
-		slices.Sort(u.Friends)
-		u.Friends = slices.Compact(u.Friends)
+// Symmetrize makes friendships among users mutual and returns how many were stated by one
+// side only. Nobody stays their own friend.
+func (g *Graph) Symmetrize() (oneSided int) {
+	for id, u := range g.Users {
+		stated := slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(u.Friends))), func(f string) bool { return f == id })
+		u.Friends = g.Friends(id)
+		oneSided += len(u.Friends) - len(stated)
 	}
 	return oneSided
 }

@@ -370,7 +370,7 @@ func (l *loader) finish() {
 	if strangers > 0 {
 		l.Warn(0, "%s not among the users", prose.Plural(strangers, "friend", "friends"))
 	}
-	if n := symmetrize(l.catalog.Users); n > 0 {
+	if n := l.catalog.Graph.Symmetrize(); n > 0 {
 		l.Warn(0, "%s stated by one side only: counted for both", prose.Plural(n, "friendship", "friendships"))
 	}
 	SortFindings(l.Findings)

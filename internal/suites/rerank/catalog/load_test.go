@@ -453,7 +453,7 @@ func TestWithin(t *testing.T) {
 			t.Errorf("%s, %d: %q, want %q", tt.name, tt.hops, got, tt.want)
 		}
 	}
-	if n := symmetrize(users); n != 3 || strings.Join(users["b"].Friends, " ") != "a1 c" {
+	if n := g.Symmetrize(); n != 3 || strings.Join(users["b"].Friends, " ") != "a1 c" {
 		t.Errorf("%d one-sided, %v", n, users["b"].Friends)
 	}
 	var nobody *Graph

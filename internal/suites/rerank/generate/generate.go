@@ -91,6 +91,7 @@ type generator struct {
 	list    []*catalog.Item
 	tastes  []taste
 	users   map[string]*catalog.User
+	graph   *catalog.Graph // of the users
 	byIndex []*catalog.User
 	about   []map[string]any // data about each user
 	told    []mention
@@ -152,14 +153,11 @@ func (g *generator) people() {
 			}
 			if j != i {
 				g.byIndex[i].Friends = append(g.byIndex[i].Friends, g.byIndex[j].ID)
-				g.byIndex[j].Friends = append(g.byIndex[j].Friends, g.byIndex[i].ID)
 			}
 		}
 	}
-	for _, u := range g.byIndex {
-		slices.Sort(u.Friends)
-		u.Friends = slices.Compact(u.Friends)
-	}
+	g.graph = &catalog.Graph{Users: g.users}
+	g.graph.Symmetrize()
 }
 
 // aboutUser draws the data of a profile: few users write most reviews, and some

@@ -349,14 +349,13 @@ func (d *draft) text() string {
 func (r *requester) social(s *stable.Stream, gold, hops int) (request.Request, bool) {
 	mentioned := slices.Clone(r.dishes[gold])
 	stable.Shuffle(s, mentioned)
-	graph := &catalog.Graph{Users: r.users}
 	frames := map[int][]string{1: r.words.Friends, 2: r.words.FriendsOfFriends}[hops]
 	for _, dish := range mentioned {
 		for _, m := range r.byDish[dish] {
 			if m.item != gold {
 				continue
 			}
-			if name, ok := r.near(s, graph, m, hops); ok {
+			if name, ok := r.near(s, m, hops); ok {
 				what := r.words.dish(dish)
 				c := leaf("social_"+slug(what), "", request.Evidence{Kind: request.SocialFilter, Names: []string{name}, Hops: hops, Pattern: what})
 				return request.Request{Text: fill(fill(pick(s, frames), "name", name), "dish", what), Structure: c.node}, true
@@ -369,8 +368,8 @@ func (r *requester) social(s *stable.Stream, gold, hops int) (request.Request, b
 // near finds the name of a user exactly hops friendships away from the writer of a
 // mention. Nobody in the user's circle mentions the dish for another item, and nobody
 // closer mentions it for this one.
-func (r *requester) near(s *stable.Stream, graph *catalog.Graph, m mention, hops int) (string, bool) {
-	circle := func(id string, hops int) map[string]bool { return graph.Within(graph.Users[id].Name, hops) }
+func (r *requester) near(s *stable.Stream, m mention, hops int) (string, bool) {
+	circle := func(id string, hops int) map[string]bool { return r.graph.Within(r.users[id].Name, hops) }
 	writer := r.byIndex[m.user].ID
 	around, closer := circle(writer, hops), circle(writer, hops-1)
 	people := slices.DeleteFunc(slices.Sorted(maps.Keys(around)), func(id string) bool { return closer[id] })
@@ -381,7 +380,7 @@ func (r *requester) near(s *stable.Stream, graph *catalog.Graph, m mention, hops
 			by := r.byIndex[o.user].ID
 			return o.item != m.item && within[by] || o.item == m.item && closest[by]
 		}) {
-			return graph.Users[id].Name, true
+			return r.users[id].Name, true
 		}
 	}
 	return "", false

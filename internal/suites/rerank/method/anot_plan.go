@@ -182,20 +182,8 @@ func (n *network) simulatedPlan(m Mind) string {
 		ids[leaf] = fmt.Sprintf("C%d", i+1)
 		plan.Conditions = append(plan.Conditions, conditionOf(ids[leaf], leaf))
 	}
-	if plan.Logic = logicOf(n.Structure, ids); m == Wrongly {
+	if plan.Logic = n.Structure.Format(func(leaf *request.Node) string { return ids[leaf] }); m == Wrongly {
 		plan.Logic = "NOT(" + plan.Logic + ")"
 	}
 	return jsonText(plan)
-}
-
-// logicOf formats a structure as logic over the ids of its leaves.
-func logicOf(n *request.Node, ids map[*request.Node]string) string {
-	if n.Op == "" {
-		return ids[n]
-	}
-	args := make([]string, len(n.Args))
-	for i, a := range n.Args {
-		args[i] = logicOf(a, ids)
-	}
-	return n.Op + "(" + strings.Join(args, ", ") + ")"
 }

@@ -50,9 +50,7 @@ func (r *Request) Grade(item string) int {
 }
 
 // IsRight reports whether an item satisfies a request.
-func (r *Request) IsRight(item string) bool {
-	return r.Grade(item) > 0
-}
+func (r *Request) IsRight(item string) bool { return r.Grade(item) > 0 }
 
 // The operators of a [Node].
 const (

@@ -15,26 +15,18 @@ const MaxDepth = 64
 // Shorthand formats a tree's shape: AND(a, OR(b, c)). A condition is its aspect,
 // quoted if necessary; a social condition is 1HOP(['Alice'], 'cozy').
 // [ParseShorthand] parses it to a tree of the same shape.
-func (n *Node) Shorthand() string {
-	var b strings.Builder
-	n.shorthand(&b)
-	return b.String()
-}
+func (n *Node) Shorthand() string { return n.Format((*Node).leafShorthand) }
 
-func (n *Node) shorthand(b *strings.Builder) {
+// Format formats a tree's shape with its conditions as leaf has them.
+func (n *Node) Format(leaf func(*Node) string) string {
 	if n.Op == "" {
-		b.WriteString(n.leafShorthand())
-		return
+		return leaf(n)
 	}
-	b.WriteString(n.Op)
-	b.WriteByte('(')
+	args := make([]string, len(n.Args))
 	for i, a := range n.Args {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		a.shorthand(b)
+		args[i] = a.Format(leaf)
 	}
-	b.WriteByte(')')
+	return n.Op + "(" + strings.Join(args, ", ") + ")"
 }
 
 func (n *Node) leafShorthand() string {

@@ -5,12 +5,13 @@ package label
 import (
 	"cmp"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
 // A Taxonomy is the set of roles that a span can have, and of the errors that a
@@ -44,12 +45,7 @@ const Other = "other"
 var video []byte
 
 // Default is the taxonomy of visual control points in video prompts.
-func Default() (t Taxonomy) {
-	if err := json.Unmarshal(video, &t); err != nil {
-		panic("label: " + err.Error()) // the file is part of the program
-	}
-	return t
-}
+func Default() Taxonomy { return kit.Embedded[Taxonomy](video) }
 
 // Complete fills in the lists that are missing and checks the taxonomy. A study
 // that has categories has none of the default aliases.
