@@ -159,11 +159,10 @@ func confidence(alpha float64) string {
 // warnings returns the warnings of the study, of judges and of primary comparisons.
 func (b *builder) warnings() []string {
 	b.whole = true // the list has what comparisons would repeat
-	var list []string
+	list := b.notices()
 	if b.v != nil {
-		list = rulesChanged(b.v)
+		list = append(list, rulesChanged(b.v)...)
 	}
-	list = append(b.notices(), list...)
 	if r := b.a.Run; r.Exploratory() && !r.OnDev() {
 		list = append(list, withoutTests(r))
 	}
