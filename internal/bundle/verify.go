@@ -74,7 +74,8 @@ func Verify(ctx context.Context, file string, env Env) (_ *Verification, err err
 		return v, nil
 	}
 	defer again.Close()
-	if entries, files, err := again.place().Verify(); err != nil {
+	place := annotate.At(again.x.File, again.x.Study, again.db.Path(), time.Now) // of people's work and the ledger
+	if entries, files, err := place.Verify(); err != nil {
 		v.found(path.Join(m.folder(), "annotations"), err)
 	} else if len(files) > 0 {
 		v.checked("%s of people, as the %s of the ledger recorded them", text.Plural(len(files), "file", "files"), text.Plural(entries, "entry", "entries"))
@@ -294,11 +295,6 @@ func reproduce(ctx context.Context, dir string, m *Manifest, env Env) (_ *reprod
 	}
 	a.outputs, err = env.Outputs(ctx, a.db, a.run, a.result)
 	return a, err
-}
-
-// place is where people's work and the ledger are.
-func (a *reproduction) place() annotate.Place {
-	return annotate.At(a.x.File, a.x.Study, a.db.Path(), time.Now)
 }
 
 // Close closes the study and the store.

@@ -24,8 +24,8 @@ type builder struct {
 	whole bool // the report has a list of warnings, so that comparisons need not repeat them
 }
 
-func newBuilder(r Report) builder {
-	return builder{a: r.Analysis, v: r.Verdict, ci: confidence(r.Analysis.Study.Alpha), to: r.Link}
+func newBuilder(r Report) *builder {
+	return &builder{a: r.Analysis, v: r.Verdict, ci: confidence(r.Analysis.Study.Alpha), to: r.Link}
 }
 
 // href returns the address of the trials behind a number, or "".
@@ -86,30 +86,32 @@ const (
 	tagJudgeFailed    = "judge failed"
 )
 
-// simulatedTag marks results of simulated arms, and of arms that a simulation judged.
-func (b *builder) simulatedTag(arms ...string) []string {
-	has := func(is func(analyse.Arm) bool) bool {
-		return slices.ContainsFunc(b.a.Arms, func(a analyse.Arm) bool { return is(a) && slices.Contains(arms, a.ID) })
-	}
+// simulatedTags marks results of simulated answers, and of answers that a simulation judged.
+func simulatedTags(answers, judge bool) []string {
 	switch {
-	case has(func(a analyse.Arm) bool { return a.Simulated }):
+	case answers:
 		return []string{tagSimulated}
-	case has(func(a analyse.Arm) bool { return a.SimulatedJudge }):
+	case judge:
 		return []string{tagSimulatedJudge}
 	}
 	return nil
 }
 
-func armTags(arm analyse.Arm) []string {
-	var tags []string
-	if arm.Role != eval.RoleArm {
-		tags = append(tags, string(arm.Role))
+// simulatedTag marks results of some arms.
+func (b *builder) simulatedTag(ids ...string) []string {
+	answers, judge := false, false
+	for _, a := range b.a.Arms {
+		if slices.Contains(ids, a.ID) {
+			answers, judge = answers || a.Simulated, judge || a.SimulatedJudge
+		}
 	}
-	switch {
-	case arm.Simulated:
-		tags = append(tags, tagSimulated)
-	case arm.SimulatedJudge:
-		tags = append(tags, tagSimulatedJudge)
+	return simulatedTags(answers, judge)
+}
+
+func armTags(arm analyse.Arm) []string {
+	tags := simulatedTags(arm.Simulated, arm.SimulatedJudge)
+	if arm.Role != eval.RoleArm {
+		return append([]string{string(arm.Role)}, tags...)
 	}
 	return tags
 }
@@ -157,11 +159,10 @@ func confidence(alpha float64) string {
 // warnings returns the warnings of the study, of judges and of primary comparisons.
 func (b *builder) warnings() []string {
 	b.whole = true // the list has what comparisons would repeat
-	var list []string
+	list := b.notices()
 	if b.v != nil {
-		list = rulesChanged(b.v)
+		list = append(list, rulesChanged(b.v)...)
 	}
-	list = append(b.notices(), list...)
 	if r := b.a.Run; r.Exploratory() && !r.OnDev() {
 		list = append(list, withoutTests(r))
 	}

@@ -97,7 +97,7 @@ type placing struct {
 
 func (b *builder) figure(f eval.Figure) *figure {
 	xs, ys := newExtent(), newExtent()
-	for _, p := range drawnPoints(f) {
+	for _, p := range pointsOf(f, placed) {
 		xs.include(p.X)
 		ys.include(p.Value, p.Low, p.High)
 	}
@@ -133,9 +133,10 @@ func (b *builder) figure(f eval.Figure) *figure {
 func (b *builder) line(f eval.Figure, i int, at placing) line {
 	s := f.Series[i]
 	l := line{Name: s.Name, Class: "s" + strconv.Itoa(i%lineColours), Shape: shapes[i%len(shapes)]}
-	dodge := 0.0
-	width := barWidth(f)
+	dodge, width := 0.0, 0.0 // width is that of a bar
 	if n := float64(len(f.Series)); f.Bars {
+		const widest, share = 36, 0.8 // of the room of a category
+		width = min(widest, share*(plotRight-plotLeft)/float64(max(1, len(places(f)))*len(f.Series)))
 		dodge = (float64(i) - (n-1)/2) * width
 	} else if (f.Joined || f.Ticks != nil) && n > 1 {
 		dodge = (float64(i) - (n-1)/2) * min(3, 2*(plotMargin-2)/(n-1))
@@ -160,23 +161,12 @@ func (b *builder) line(f eval.Figure, i int, at placing) line {
 	return l
 }
 
-// barWidth is the width of a bar, 0 for a figure without bars.
-func barWidth(f eval.Figure) float64 {
-	if !f.Bars {
-		return 0
-	}
-	const widest, share = 36, 0.8 // of the room of a category
-	return min(widest, share*(plotRight-plotLeft)/float64(max(1, len(places(f)))*max(1, len(f.Series))))
-}
-
 func placed(p eval.Point) bool { return p.X.Defined() && p.Value.Defined() }
 
-func drawnPoints(f eval.Figure) []eval.Point {
-	var points []eval.Point
-	for _, s := range f.Series {
-		points = append(points, filter(s.Points, placed)...)
-	}
-	return points
+// pointsOf lists the points of all series that have something.
+func pointsOf(f eval.Figure, has func(eval.Point) bool) []eval.Point {
+	all := mapped(f.Series, func(s eval.Series) []eval.Point { return s.Points })
+	return filter(slices.Concat(all...), has)
 }
 
 // path joins points by straight lines.
@@ -187,7 +177,7 @@ func path(points []mark) string {
 
 // frontier joins the points of the Pareto frontier: less x, more y.
 func frontier(f eval.Figure, at placing) string {
-	points := drawnPoints(f)
+	points := pointsOf(f, placed)
 	slices.SortStableFunc(points, func(p, q eval.Point) int {
 		return cmp.Or(cmp.Compare(p.X, q.X), cmp.Compare(q.Value, p.Value))
 	})
@@ -248,10 +238,7 @@ func tooLong(f eval.Figure, room float64) bool {
 
 // places returns the distinct values of x in order of appearance.
 func places(f eval.Figure) []float64 {
-	var points []eval.Point
-	for _, s := range f.Series {
-		points = append(points, filter(s.Points, func(p eval.Point) bool { return p.X.Defined() })...)
-	}
+	points := pointsOf(f, func(p eval.Point) bool { return p.X.Defined() })
 	return factors(points, func(p eval.Point) float64 { return float64(p.X) })
 }
 

@@ -47,12 +47,11 @@ func SimulatedNotice(a *analyse.Analysis) string {
 
 func (b *builder) banner() []string {
 	lines, arms, judges := b.notices(), b.a.SimulatedArms(), b.a.SimulatedJudges
-	if b.a.Run.Exploratory() {
-		if r := b.a.Run; r.OnDev() {
-			lines = append(lines, "DEV: results of the split on which prompts are changed. They describe; they decide nothing.")
-		} else {
-			lines = append(lines, "DEV: "+withoutTests(r)+".")
-		}
+	switch r := b.a.Run; {
+	case r.OnDev():
+		lines = append(lines, "DEV: results of the split on which prompts are changed. They describe; they decide nothing.")
+	case r.Exploratory():
+		lines = append(lines, "DEV: "+withoutTests(r)+".")
 	}
 	if len(arms)+len(judges) > 0 || b.v != nil && b.v.Simulated {
 		lines = append(lines, simulated(arms, judges))

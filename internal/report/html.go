@@ -143,17 +143,12 @@ func policy() string {
 // align pads the numbers of a table to align their decimal points.
 func align(t *table) *table {
 	for j, c := range t.Columns {
-		var texts []string
-		for _, r := range t.Rows {
-			if c.Align == point && r.Cells != nil {
-				texts = append(texts, r.Cells[j].Text)
-			}
+		if c.Align != point {
+			continue
 		}
-		tails := say.Tails(texts)
-		for i := range t.Rows {
-			if c.Align == point && t.Rows[i].Cells != nil {
-				t.Rows[i].Cells[j].lacking, tails = tails[0], tails[1:]
-			}
+		rows := filter(t.Rows, func(r row) bool { return r.Cells != nil })
+		for i, lacking := range say.Tails(mapped(rows, func(r row) string { return r.Cells[j].Text })) {
+			rows[i].Cells[j].lacking = lacking
 		}
 	}
 	return t
@@ -214,8 +209,7 @@ func Body(r Report, short bool) (template.HTML, error) {
 // and scores. The metrics give scores their titles.
 func Trial(x eval.Exhibit, metrics []analyse.Metric) (template.HTML, error) {
 	b := newBuilder(Report{Analysis: &analyse.Analysis{Metrics: metrics}})
-	s := b.sample(analyse.Sample{Show: x}, 1)
-	return fragment("trial", s)
+	return fragment("trial", b.sample(analyse.Sample{Show: x}, 1))
 }
 
 // Judges returns the accuracy of the judges of an analysis as a part of a page, or "".
@@ -223,8 +217,7 @@ func Judges(a *analyse.Analysis) (template.HTML, error) {
 	if len(a.Judges) == 0 {
 		return "", nil
 	}
-	b := newBuilder(Report{Analysis: a})
-	return fragment("table", b.judges())
+	return fragment("table", newBuilder(Report{Analysis: a}).judges())
 }
 
 // Compared returns what an analysis says of the difference x − y of two arms in a metric, as a
@@ -236,8 +229,7 @@ func Compared(a *analyse.Analysis, x, y, metric string) (template.HTML, error) {
 	}
 	only := *a
 	only.Comparisons = []analyse.Comparison{c}
-	b := newBuilder(Report{Analysis: &only})
-	return fragment("answers", []answer{b.sentence(c)})
+	return fragment("answers", []answer{newBuilder(Report{Analysis: &only}).sentence(c)})
 }
 
 // Headline is the first primary difference of an analysis on a primary metric, and how a list
@@ -274,8 +266,7 @@ func Marked(pages []eval.ExhibitPage) (template.HTML, error) {
 	if len(pages) == 0 {
 		return "", nil
 	}
-	b := newBuilder(Report{Analysis: &analyse.Analysis{}})
-	s := b.sample(analyse.Sample{Show: eval.Exhibit{Pages: pages}}, 1)
+	s := newBuilder(Report{Analysis: &analyse.Analysis{}}).sample(analyse.Sample{Show: eval.Exhibit{Pages: pages}}, 1)
 	s.TwoAnswers = true
 	return fragment("document", s)
 }

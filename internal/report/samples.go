@@ -169,10 +169,7 @@ func (b *builder) exhibitTable(rows []eval.ExhibitRow) *table {
 	gold := len(rows) == 0 || slices.ContainsFunc(rows, func(r eval.ExhibitRow) bool { return r.Gold != "" })
 	t := newTable("", "Unit", "Gold", "Answer", "Problem")
 	t.Answers = true
-	var scores []eval.Score
-	for _, r := range rows {
-		scores = append(scores, r.Scores...)
-	}
+	scores := slices.Concat(mapped(rows, func(r eval.ExhibitRow) []eval.Score { return r.Scores })...)
 	metrics := factors(scores, func(s eval.Score) string { return s.Metric })
 	for _, name := range metrics {
 		t.column(b.metric(name).Title, point)

@@ -39,9 +39,9 @@ func Summary(w io.Writer, r Report, opt TerminalOptions, end Ending) error {
 	b := newBuilder(r)
 	b.brief, b.whole = true, true
 	s := newScreen(opt)
-	s.briefHeading(&b)
-	s.briefAnswers(&b)
-	s.briefGate(&b, end.Decides)
+	s.briefHeading(b)
+	s.briefAnswers(b)
+	s.briefGate(b, end.Decides)
 	if list := b.warnings(); len(list) > 0 {
 		s.para(unsure, "Warnings: "+say.Count(len(list)))
 		shown := s.few(len(list), fewWarnings)
@@ -68,13 +68,7 @@ func (s *screen) others(lead string, n int, one, many string) {
 }
 
 func (s *screen) briefHeading(b *builder) {
-	var tags []string
-	switch {
-	case len(b.a.SimulatedArms()) > 0:
-		tags = append(tags, tagSimulated)
-	case len(b.a.SimulatedJudges) > 0:
-		tags = append(tags, tagSimulatedJudge)
-	}
+	tags := simulatedTags(len(b.a.SimulatedArms()) > 0, len(b.a.SimulatedJudges) > 0)
 	if len(b.a.FailedJudges()) > 0 {
 		tags = append(tags, tagJudgeFailed)
 	}

@@ -229,7 +229,7 @@ func comment(r Report, base *Baseline, shown int) string {
 	m.list("-", slices.Concat(v.Reasons, evidence(b.v)))
 	m.rules(v)
 	if base != nil {
-		m.baseline(&b, base, shown)
+		m.baseline(b, base, shown)
 	}
 	warnings := b.warnings()
 	if len(warnings) > 0 {

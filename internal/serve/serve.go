@@ -203,26 +203,25 @@ func (s *Server) certificate() ([]string, error) {
 }
 
 func (s *Server) listen(a netip.Addr) error {
+	network, host := "tcp4", "127.0.0.1"
 	if a.IsValid() {
-		l, err := net.Listen("tcp", net.JoinHostPort(a.String(), strconv.Itoa(s.config.Port)))
-		if err != nil {
-			return s.explain(a.String(), err)
-		}
-		s.listeners = []net.Listener{l}
-		return nil
+		network, host = "tcp", a.String()
 	}
 	for attempt := 0; ; attempt++ {
-		l, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.config.Port)))
+		l, err := net.Listen(network, net.JoinHostPort(host, strconv.Itoa(s.config.Port)))
 		if err != nil {
-			return s.explain("127.0.0.1", err)
+			return s.explain(host, err)
+		}
+		s.listeners = []net.Listener{l}
+		if a.IsValid() {
+			return nil
 		}
 		six, err := net.Listen("tcp6", net.JoinHostPort("::1", strconv.Itoa(l.Addr().(*net.TCPAddr).Port)))
 		switch {
 		case err == nil:
-			s.listeners = []net.Listener{l, six}
+			s.listeners = append(s.listeners, six)
 			return nil
 		case !errors.Is(err, syscall.EADDRINUSE): // no IPv6 on this computer
-			s.listeners = []net.Listener{l}
 			return nil
 		}
 		// Another process would answer for localhost.

@@ -136,7 +136,7 @@ func (t *Table) csv() {
 			continue
 		}
 		if n != len(t.Header) {
-			t.wrong.add(t.Errorf(row, -1, "the record has %d fields, the header %d: put a field that contains %q in quotes; a decimal comma must be a point", n, len(t.Header), t.comma))
+			t.fault(row, -1, "the record has %d fields, the header %d: put a field that contains %q in quotes; a decimal comma must be a point", n, len(t.Header), t.comma)
 			continue
 		}
 		row.Cells = make([]Cell, n)
@@ -219,7 +219,7 @@ func (t *Table) array() {
 // object adds a row. It returns false if no more rows can be read.
 func (t *Table) object(row Row, value jsontext.Value) bool {
 	if value.Kind() != '{' {
-		t.wrong.add(t.Errorf(row, -1, "want a JSON object for each row, got %s", text.Shorten(string(value), 40)))
+		t.fault(row, -1, "want a JSON object for each row, got %s", text.Shorten(string(value), 40))
 		return true
 	}
 	row.Cells = make([]Cell, len(t.Header))
@@ -231,17 +231,17 @@ func (t *Table) object(row Row, value jsontext.Value) bool {
 		column, known := t.columns[strings.ToLower(name)]
 		switch {
 		case strings.TrimSpace(name) == "":
-			t.wrong.add(t.Errorf(row, -1, "a key has no name"))
+			t.fault(row, -1, "a key has no name")
 			return true
 		case !known && len(t.Header) == maxColumns:
-			t.wrong.add(fmt.Errorf("%s: the objects have more than %d different keys", t.Place(row, -1), maxColumns))
+			t.fault(row, -1, "the objects have more than %d different keys", maxColumns)
 			return false
 		case !known:
 			column = len(t.Header)
 			t.columns[strings.ToLower(name)] = column
 			t.Header, row.Cells = append(t.Header, name), append(row.Cells, Cell{})
 		case t.Header[column] != name:
-			t.wrong.add(fmt.Errorf("%s: keys %q and %q: use one name", t.Place(row, -1), t.Header[column], name))
+			t.fault(row, -1, "keys %q and %q: use one name", t.Header[column], name)
 			return true
 		}
 		row.Cells[column] = cellOf(m.value)

@@ -150,11 +150,6 @@ func (f *findings) join(path string) error {
 
 // head takes the header, which is in the row top.
 func (t *Table) head(names []string) {
-	wrong := func(column int, format string, args ...any) {
-		if t.wrong.n++; t.wrong.n <= maxFindings { // to look for a place takes time
-			t.wrong.errs = append(t.wrong.errs, t.Errorf(t.top, column, format, args...))
-		}
-	}
 	for i := range names {
 		names[i] = strings.TrimSpace(names[i])
 	}
@@ -165,15 +160,15 @@ func (t *Table) head(names []string) {
 	for i, name := range names {
 		switch lower := strings.ToLower(name); {
 		case name == "":
-			wrong(i, "the column has no name")
+			t.fault(t.top, i, "the column has no name")
 		case seen[lower]:
-			wrong(i, "duplicate column %q", name)
+			t.fault(t.top, i, "duplicate column %q", name)
 		default:
 			seen[lower] = true
 		}
 	}
 	if len(names) > maxColumns {
-		wrong(maxColumns, "the table has %d columns: want at most %d", len(names), maxColumns)
+		t.fault(t.top, maxColumns, "the table has %d columns: want at most %d", len(names), maxColumns)
 	}
 	t.Header = names
 }
@@ -199,7 +194,7 @@ func (t *Table) add(r Row) bool {
 	}
 	t.given, t.empty = t.given+given, t.empty+len(r.Cells)-given
 	if t.sparse() {
-		t.wrong.add(fmt.Errorf("%s: %w", t.Place(r, -1), errSparse))
+		t.fault(r, -1, "%w", errSparse)
 		return false
 	}
 	t.Rows = append(t.Rows, r)
@@ -248,6 +243,13 @@ func (t *Table) Place(r Row, column int) string {
 	line := r.Line + bytes.Count(t.text[r.at:r.at+at], []byte("\n"))
 	begin := bytes.LastIndexByte(t.text[:r.at+at], '\n') + 1
 	return fmt.Sprintf("%s:%d:%d", t.File, line, 1+utf8.RuneCount(t.text[begin:r.at+at]))
+}
+
+// fault adds a finding about a cell, or about a row with column -1. To look for a place takes time.
+func (t *Table) fault(r Row, column int, format string, args ...any) {
+	if t.wrong.n++; t.wrong.n <= maxFindings {
+		t.wrong.errs = append(t.wrong.errs, t.Errorf(r, column, format, args...))
+	}
 }
 
 // Errorf is an error about a cell, or about a row with column -1.

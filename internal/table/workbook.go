@@ -106,7 +106,7 @@ func (t *Table) workbook(name string, data []byte) error {
 
 // beside is a finding about a value in a column whose name is empty.
 func (t *Table) beside(r Row, column int, text string) {
-	t.wrong.add(t.Errorf(r, column, "%q stands beside the table, which has %d columns: name the column in the first row, or empty the cell", text, len(t.Header)))
+	t.fault(r, column, "%q stands beside the table, which has %d columns: name the column in the first row, or empty the cell", text, len(t.Header))
 }
 
 // cellName is the name of a cell, such as B12, column from 0 and line from 1.

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"iter"
 	"regexp"
 	"strings"
 	"unicode"
@@ -19,18 +20,16 @@ func Values(t Type, s string) []string {
 	var found []string
 	switch t {
 	case Number, Integer, Money:
-		eachNumeral(s, running, func(n numeral) bool {
+		for n := range numerals(s, running) {
 			_, err := n.value(t, n.dots)
 			if err == nil && (t != Money || n.codes != "" || n.hasCents() && !n.percent) {
 				found = append(found, s[n.start:n.end])
 			}
-			return true
-		})
+		}
 	case Date:
-		eachDate(s, func(start, end int, _ dateReading) bool {
-			found = append(found, s[start:end])
-			return true
-		})
+		for written := range datesIn(s) {
+			found = append(found, written)
+		}
 	}
 	return found
 }
@@ -64,45 +63,24 @@ func containsNumber(t Type, quote, value string) bool {
 	if err != nil {
 		return containsWords(Fold(quote), Fold(value))
 	}
-	found := false
-	match := func(n numeral) bool {
+	for n := range readings(quote) {
 		dots := n.dots || v.dots
 		x, errX := n.value(t, dots)
 		y, errY := v.value(t, dots)
-		if errX != nil || errY != nil || !n.sameCurrency(v, t) {
+		if errX == nil && errY == nil && n.sameCurrency(v, t) && x.Cmp(y) == 0 {
 			return true
 		}
-		found = x.Cmp(y) == 0
-		if !found && !n.negative && enclosed(quote, n) {
-			n.negative = true
-			x, _ = n.value(t, dots)
-			found = x.Cmp(y) == 0
-		}
-		return !found
 	}
-	eachNumeral(quote, running, match)
-	if !found {
-		eachNumeral(quote, joined, match)
-	}
-	return found
+	return false
 }
 
 // everyNumber are the values that the numbers of a text can have.
 func everyNumber(s string) map[string]bool {
 	all := map[string]bool{}
-	for _, in := range []scope{running, joined} {
-		eachNumeral(s, in, func(n numeral) bool {
-			for range 2 {
-				for _, v := range n.anyValue() {
-					all[v] = true
-				}
-				if n.negative || !enclosed(s, n) {
-					break
-				}
-				n.negative = true
-			}
-			return true
-		})
+	for n := range readings(s) {
+		for _, v := range n.anyValue() {
+			all[v] = true
+		}
 	}
 	return all
 }
@@ -118,11 +96,6 @@ func (n *numeral) anyValue() (list []string) {
 	return list
 }
 
-// enclosed reports whether the numeral stands in parentheses of its own.
-func enclosed(s string, n numeral) bool {
-	return strings.HasSuffix(s[:n.start], "(") && strings.HasPrefix(s[n.end:], ")")
-}
-
 func containsDate(quote, value string) bool {
 	v, err := readDate(value)
 	switch {
@@ -130,23 +103,22 @@ func containsDate(quote, value string) bool {
 		return containsMonth(quote, v)
 	case (err != nil || v.precision == toYear || v.Ambiguous) && containsWords(Fold(quote), Fold(value)):
 		return true
-	case err != nil:
+	case err != nil || v.precision == toYear:
 		return false
 	}
-	found := false
-	eachDate(quote, func(_, _ int, r dateReading) bool {
+	for _, r := range datesIn(quote) {
+		found := r.MonthFirst == v.MonthFirst || r.DayFirst == v.DayFirst // the day is one of the two the quote can mean
 		switch {
-		case v.precision != toDay:
 		case v.Ambiguous:
 			found = r.sameNumbers(v)
 		case !r.Ambiguous:
 			found = r.same(v)
-		default: // the day is one of the two the quote can mean
-			found = r.MonthFirst == v.MonthFirst || r.DayFirst == v.DayFirst
 		}
-		return !found
-	})
-	return found
+		if found {
+			return true
+		}
+	}
+	return false
 }
 
 // containsMonth looks for a month of a year, such as a résumé's "May 2019".
@@ -160,27 +132,49 @@ func containsMonth(quote string, v dateReading) bool {
 	return false
 }
 
-// eachNumeral visits the numbers of a running text until visit says stop.
-func eachNumeral(s string, in scope, visit func(numeral) bool) {
-	s, back := plainDigits(s)
-	floor := 0 // where the last number ended
-	for i := 0; i < len(s); {
-		if !isDigit(s[i]) {
-			i++
-			continue
+// numerals yields the numbers of a running text.
+func numerals(s string, in scope) iter.Seq[numeral] {
+	return func(yield func(numeral) bool) {
+		s, back := plainDigits(s)
+		floor := 0 // where the last number ended
+		for i := 0; i < len(s); {
+			if !isDigit(s[i]) {
+				i++
+				continue
+			}
+			first := i
+			if first > floor && leadingPoint(s, first) {
+				first--
+			}
+			n := scanNumeral(s, floor, first, in)
+			i, floor = n.end, n.end
+			if !standsAlone(s, n) {
+				continue
+			}
+			n.start, n.end = back(n.start), back(n.end)
+			if _, err := n.decimal(n.dots); err == nil && !yield(n) {
+				return
+			}
 		}
-		first := i
-		if first > floor && leadingPoint(s, first) {
-			first--
-		}
-		n := scanNumeral(s, floor, first, in)
-		i, floor = n.end, n.end
-		if !standsAlone(s, n) {
-			continue
-		}
-		n.start, n.end = back(n.start), back(n.end)
-		if _, err := n.decimal(n.dots); err == nil && !visit(n) {
-			return
+	}
+}
+
+// readings yields the numbers of a text in all ways to read them: plain spaces may join digits, and
+// parentheses round a number may be a minus sign.
+func readings(s string) iter.Seq[numeral] {
+	return func(yield func(numeral) bool) {
+		for _, in := range []scope{running, joined} {
+			for n := range numerals(s, in) {
+				if !yield(n) {
+					return
+				}
+				if n.negative || !strings.HasSuffix(s[:n.start], "(") || !strings.HasPrefix(s[n.end:], ")") {
+					continue
+				}
+				if n.negative = true; !yield(n) {
+					return
+				}
+			}
 		}
 	}
 }
@@ -218,19 +212,21 @@ func isJoiner(r rune) bool {
 	return isMinus(r) || r == '/' || r == ':' || r == '.' || r == ','
 }
 
-// eachDate visits the dates of a running text until visit says stop.
-func eachDate(s string, visit func(start, end int, r dateReading) bool) {
-	d := dates(s)
-	for i := 0; i < len(d.tokens); {
-		r, n := d.day(i)
-		if n == 0 || !d.standsAlone(i, n) {
-			i++
-			continue
+// datesIn yields the dates of a running text, as written and as read.
+func datesIn(s string) iter.Seq2[string, dateReading] {
+	return func(yield func(string, dateReading) bool) {
+		d := dates(s)
+		for i := 0; i < len(d.tokens); {
+			r, n := d.day(i)
+			if n == 0 || !d.standsAlone(i, n) {
+				i++
+				continue
+			}
+			if !yield(s[d.tokens[i].start:d.tokens[i+n-1].end], r) {
+				return
+			}
+			i += n
 		}
-		if !visit(d.tokens[i].start, d.tokens[i+n-1].end, r) {
-			return
-		}
-		i += n
 	}
 }
 

@@ -99,21 +99,11 @@ func Check(t Type, s string) error {
 // enums and identifiers are equal or not: an account number with one wrong
 // digit is another account.
 func Similarity(t Type, a, gold string) float64 {
-	if Equal(t, a, gold) {
+	number := t == Number || t == Money
+	switch {
+	case Equal(t, a, gold), number && roundsTo(t, a, gold), t == Date && fallsIn(a, gold):
 		return 1
-	}
-	switch t {
-	case Number, Money:
-		if roundsTo(t, a, gold) {
-			return 1
-		}
-		return 0
-	case Date:
-		if fallsIn(a, gold) {
-			return 1
-		}
-		return 0
-	case Integer, Boolean, Enum, ID:
+	case number, t == Date, t == Integer, t == Boolean, t == Enum, t == ID:
 		return 0
 	}
 	x, y := []rune(Fold(a)), []rune(Fold(gold))

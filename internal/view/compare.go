@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
@@ -279,11 +278,13 @@ func (v *Viewer) opponents(ctx context.Context, of side) func(a, b string) (stri
 
 // params are the parameters of an address of the comparison, or of one about it.
 func (c contest) params(more ...string) []string {
-	page := ""
-	if c.page > 1 {
-		page = strconv.Itoa(c.page)
-	}
-	return append([]string{"r", c.A.Run.ID, "a", c.A.Arm, "s", c.B.Run.ID, "b", c.B.Arm, "metric", c.metric.Name, "q", c.q, "all", c.All, "sort", c.sort, "page", page}, more...)
+	return append([]string{"r", c.A.Run.ID, "a", c.A.Arm, "s", c.B.Run.ID, "b", c.B.Arm, "metric", c.metric.Name, "q", c.q, "all", c.All, "sort", c.sort, "page", above(c.page, 1)}, more...)
+}
+
+// list is the address of the list of the comparison in a state.
+func (c contest) list(r *request, in state, more ...string) string {
+	c.state = in
+	return r.link([]string{"c"}, c.params(more...)...)
 }
 
 // find pairs the items that the filter selects, and lists those of the page in order.
@@ -426,19 +427,9 @@ func (v *Viewer) comparePage(r *request) error {
 	}
 	data.Found = found
 	first := c.turn(len(list), comparedPerPage)
-	to := func(page int, more ...string) string {
-		turned := c
-		turned.page = page
-		return r.link([]string{"c"}, turned.params(more...)...)
-	}
-	data.contest, data.pager = c, newPager(c.page, len(list), comparedPerPage, func(page int) string { return to(page) })
+	data.contest, data.pager = c, newPager(c.page, len(list), comparedPerPage, func(page int) string { return c.list(r, c.at(page)) })
 	for _, h := range [][2]string{{"item", "Item"}, {"a", "A"}, {"b", "B"}, {"diff", "A − B"}} {
-		sorted := c
-		sorted.page = 1
-		data.Heads = append(data.Heads, sorted.head(h[0], h[1], h[0] != "item", func(by state) string {
-			sorted.state = by
-			return r.link([]string{"c"}, sorted.params()...)
-		}))
+		data.Heads = append(data.Heads, c.head(h[0], h[1], h[0] != "item", func(by state) string { return c.list(r, by) }))
 	}
 	for _, m := range list[first:min(first+comparedPerPage, len(list))] {
 		row := compared{Item: m.item, A: number(m.a.mean()), B: number(m.b.mean()), Delta: signed(m.diff()), Tone: map[int]string{1: "bad", -1: "good"}[m.worse],
@@ -458,13 +449,13 @@ func (v *Viewer) comparePage(r *request) error {
 		return err
 	}
 	if trials > mostCounted && r.param("units") == "" {
-		data.Count = to(c.page, "units", "1")
+		data.Count = c.list(r, c.state, "units", "1")
 	} else if data.Units, err = v.totals(r.Context(), found.list, c.metric); err != nil {
 		return err
 	}
 	data.Answer, data.Note = v.answered(r, c.A, c.B, c.metric.Name)
 	if c.A.Run.ID != c.B.Run.ID && r.param("analyse") == "" {
-		data.Analyse = to(c.page, "analyse", "1")
+		data.Analyse = c.list(r, c.state, "analyse", "1")
 	}
 	return v.render(r, "compare", "Compare", data)
 }

@@ -240,14 +240,13 @@ func (x *index) addStrata(items []eval.Item) {
 
 // indexed is the index of a run in one state of the store.
 type indexed struct {
-	mu      sync.Mutex
-	index   *index
+	mu      sync.Mutex // held while a new index is built
 	version int64
 	trials  int
 	study   *loaded // that its strata are of, nil for none
 	built   time.Time
 
-	last atomic.Pointer[index] // the index, while a new one is built
+	last atomic.Pointer[index] // nil until the first is built
 	used time.Time             // under the lock of the viewer
 }
 
@@ -272,18 +271,11 @@ func (v *Viewer) indexSoon(ctx context.Context, run *store.Run) (*index, error) 
 	if run.Trials < v.many {
 		return v.index(ctx, run)
 	}
-	if x := v.ready(run); x != nil { // else it begins to build it
-		return x, nil
+	x, _ := v.ready(run)
+	if x == nil {
+		return nil, building{run.Trials}
 	}
-	v.mu.Lock()
-	held := v.indexes[run.ID]
-	v.mu.Unlock()
-	if held != nil {
-		if x := held.last.Load(); x != nil {
-			return x, nil
-		}
-	}
-	return nil, building{run.Trials}
+	return x, nil
 }
 
 // forget drops the indexes that were not used for longest, so that one of a run fits. The
@@ -328,8 +320,8 @@ func (v *Viewer) index(ctx context.Context, run *store.Run) (*index, error) {
 	if err != nil {
 		return nil, err
 	}
-	if held.isOf(version, run, l) || held.index != nil && time.Since(held.built) < freshFor {
-		return held.index, nil
+	if held.isOf(version, run, l) || time.Since(held.built) < freshFor {
+		return held.last.Load(), nil
 	}
 	// The work is of use to others if this request ends.
 	x, err := buildIndex(v.ctx, v.DB, run, 0, run.Trials)
@@ -339,7 +331,7 @@ func (v *Viewer) index(ctx context.Context, run *store.Run) (*index, error) {
 	if l != nil {
 		x.addStrata(l.items)
 	}
-	held.index, held.version, held.trials, held.study, held.built = x, version, run.Trials, l, time.Now()
+	held.version, held.trials, held.study, held.built = version, run.Trials, l, time.Now()
 	held.last.Store(x)
 	return x, nil
 }
@@ -356,27 +348,28 @@ func (v *Viewer) basis(ctx context.Context, run *store.Run) (version int64, l *l
 }
 
 func (x *indexed) isOf(version int64, run *store.Run, l *loaded) bool {
-	return x.index != nil && x.version == version && x.trials == run.Trials && x.study == l
+	return x.last.Load() != nil && x.version == version && x.trials == run.Trials && x.study == l
 }
 
-// ready returns the index of a run if it is up to date, else begins to build it.
-func (v *Viewer) ready(run *store.Run) *index {
+// ready returns the newest index of a run, nil before the first, and whether it is up to date. If it
+// is not, ready begins to build the next.
+func (v *Viewer) ready(run *store.Run) (x *index, current bool) {
 	v.mu.Lock()
 	held := v.indexes[run.ID]
 	v.mu.Unlock()
 	if held != nil {
+		x = held.last.Load()
 		if !held.mu.TryLock() {
-			return nil // it is being built
+			return x, false // it is being built
 		}
 		version, l, err := v.basis(v.ctx, run)
-		x, current := held.index, err == nil && held.isOf(version, run, l)
+		x, current = held.last.Load(), err == nil && held.isOf(version, run, l)
 		held.mu.Unlock()
-		if current {
-			return x
-		}
 	}
-	go func() { _, _ = v.index(v.ctx, run) }() // an error comes again with the first filter
-	return nil
+	if !current {
+		go func() { _, _ = v.index(v.ctx, run) }() // an error comes again with the first filter
+	}
+	return x, current
 }
 
 // A filter is a condition on trials in the language of rules. The names are the columns

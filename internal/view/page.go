@@ -265,14 +265,15 @@ func (s state) matching(q string) state {
 
 // params returns the parameters of an address with the state.
 func (s state) params() []string {
-	page, from := "", ""
-	if s.page > 1 {
-		page = strconv.Itoa(s.page)
+	return []string{"q", s.q, "sort", s.sort, "text", s.text, "from", above(s.from, 0), "cols", strings.Join(s.cols, ","), "page", above(s.page, 1)}
+}
+
+// above is a number as a parameter, left out if it is only the default.
+func above(n, byDefault int) string {
+	if n <= byDefault {
+		return ""
 	}
-	if s.from > 0 {
-		from = strconv.Itoa(s.from)
-	}
-	return []string{"q", s.q, "sort", s.sort, "text", s.text, "from", from, "cols", strings.Join(s.cols, ","), "page", page}
+	return strconv.Itoa(n)
 }
 
 type choice struct {

@@ -244,10 +244,9 @@ func (v *Viewer) halves(r *request, s side, item, metric string) (map[int]*half,
 func (c contest) neighbours(r *request, list []match, item string) neighbourhood {
 	at := slices.IndexFunc(list, func(m match) bool { return m.item == item })
 	if at < 0 {
-		return neighbourhood{List: r.link([]string{"c"}, c.params()...)}
+		return neighbourhood{List: c.list(r, c.state)}
 	}
-	c.page = at/comparedPerPage + 1
-	n := neighbourhood{Place: at + 1, Of: len(list), List: r.link([]string{"c"}, c.params()...)}
+	n := neighbourhood{Place: at + 1, Of: len(list), List: c.list(r, c.at(at/comparedPerPage+1))}
 	c.page = 1
 	for k, to := range map[int]*string{at - 1: &n.Prev, at + 1: &n.Next} {
 		if k >= 0 && k < len(list) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"slices"
@@ -168,45 +169,21 @@ func (v *Viewer) events(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return
 		}
-		began, said := time.Now(), false
+		began, news := time.Now(), ""
 		if version != last {
 			last = version
-			runs, err := v.DB.Runs(r.Context())
-			if err != nil {
+			if news, err = v.news(r.Context(), told); err != nil {
 				return
 			}
-			for _, run := range runs {
-				now, err := v.tally(r.Context(), run)
-				if err != nil {
-					return
-				}
-				if before, ok := told[run.ID]; ok && before == now {
-					continue
-				}
-				told[run.ID] = now
-				data, err := json.Marshal(struct {
-					Run string `json:"run"`
-					store.Tally
-				}{run.ID, now})
-				if err != nil {
-					return
-				}
-				_ = out.SetWriteDeadline(time.Now().Add(10 * time.Second))
-				if _, err := fmt.Fprintf(w, "data: %s\n\n", data); err != nil {
-					return
-				}
-				said = true
-			}
 		}
-		if !said && beat%30 == 0 { // notices a browser that has gone
+		if news == "" && beat%30 == 0 { // notices a browser that has gone
+			news = ": here\n\n"
+		}
+		if news != "" {
 			_ = out.SetWriteDeadline(time.Now().Add(10 * time.Second))
-			if _, err := fmt.Fprint(w, ": here\n\n"); err != nil {
+			if _, err := io.WriteString(w, news); err != nil || out.Flush() != nil {
 				return
 			}
-			said = true
-		}
-		if said && out.Flush() != nil {
-			return
 		}
 		select {
 		case <-r.Context().Done():
@@ -216,6 +193,31 @@ func (v *Viewer) events(w http.ResponseWriter, r *http.Request) {
 		case <-time.After(max(pollEvery, 4*time.Since(began))): // counting a large run takes a while
 		}
 	}
+}
+
+// news are the counts of the runs that differ from those told before, as events.
+func (v *Viewer) news(ctx context.Context, told map[string]store.Tally) (string, error) {
+	runs, err := v.DB.Runs(ctx)
+	var b strings.Builder
+	for _, run := range runs {
+		now, err := v.tally(ctx, run)
+		if err != nil {
+			return "", err
+		}
+		if before, ok := told[run.ID]; ok && before == now {
+			continue
+		}
+		told[run.ID] = now
+		data, err := json.Marshal(struct {
+			Run string `json:"run"`
+			store.Tally
+		}{run.ID, now})
+		if err != nil {
+			return "", err
+		}
+		b.WriteString("data: " + string(data) + "\n\n")
+	}
+	return b.String(), err
 }
 
 // A standing is what an unfinished run has so far.

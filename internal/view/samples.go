@@ -69,22 +69,13 @@ func (v *Viewer) samplesPage(r *request) error {
 	if err != nil {
 		return err
 	}
-	list := func(s state) string { return r.link([]string{"r", r.run.ID, "samples"}, s.params()...) }
 	if r.URL.Query().Has("col") { // a form was sent: the address gets the list
-		return r.see(list(s.at(1)))
+		return r.see(r.samples(s.at(1)))
 	}
-	if s.q == "" && s.sort == "" && s.text == "" && v.ready(r.run) == nil {
-		first := s.turn(r.run.Trials, rowsPerPage)
-		// The list of all trials needs no index.
-		x, err := buildIndex(r.Context(), v.DB, r.run, first, first+rowsPerPage)
-		if err != nil {
-			return err
+	if s.q == "" && s.sort == "" && s.text == "" {
+		if _, current := v.ready(r.run); !current { // the list of all trials needs no index
+			return v.allSamples(r, s)
 		}
-		rows, err := x.order(r.Context(), "", "")
-		if err != nil {
-			return err
-		}
-		return v.showSamples(r, s, x, nil, rows, r.run.Trials, "")
 	}
 	x, err := v.indexSoon(r.Context(), r.run)
 	if err != nil {
@@ -109,6 +100,25 @@ func (v *Viewer) samplesPage(r *request) error {
 	return v.showSamples(r, s, x, all, all[first:min(first+rowsPerPage, len(all))], len(all), wrong)
 }
 
+// samples is the address of a list of trials.
+func (r *request) samples(s state) string {
+	return r.link([]string{"r", r.run.ID, "samples"}, s.params()...)
+}
+
+// allSamples shows a page of the list of all trials, of which alone it makes an index.
+func (v *Viewer) allSamples(r *request, s state) error {
+	first := s.turn(r.run.Trials, rowsPerPage)
+	x, err := buildIndex(r.Context(), v.DB, r.run, first, first+rowsPerPage)
+	if err != nil {
+		return err
+	}
+	rows, err := x.order(r.Context(), "", "")
+	if err != nil {
+		return err
+	}
+	return v.showSamples(r, s, x, nil, rows, r.run.Trials, "")
+}
+
 // samplesData is the page of a list of trials.
 type samplesData struct {
 	Query, Sort, Cols, Count, Wrong string
@@ -127,7 +137,6 @@ type samplesData struct {
 // how many are listed, or how many were searched.
 func (v *Viewer) showSamples(r *request, s state, x *index, all, rows []int32, total int, wrong string) error {
 	partial := all == nil
-	list := func(s state) string { return r.link([]string{"r", r.run.ID, "samples"}, s.params()...) }
 	export := func(format, texts string) string {
 		return r.link([]string{"r", r.run.ID, "export"}, "q", s.q, "sort", s.sort, "format", format, "texts", texts)
 	}
@@ -142,16 +151,16 @@ func (v *Viewer) showSamples(r *request, s state, x *index, all, rows []int32, t
 	data := samplesData{Query: s.q, Sort: s.sort, Cols: strings.Join(s.cols, ","), Wrong: wrong, Heads: heads,
 		Text: s.text, Count: describe(total, r.run.Trials), CSV: export("csv", ""), JSONL: export("jsonl", ""), Texts: export("csv", "1")}
 	if s.text == "" {
-		data.pager = newPager(s.page, total, rowsPerPage, func(page int) string { return list(s.at(page)) })
+		data.pager = newPager(s.page, total, rowsPerPage, func(page int) string { return r.samples(s.at(page)) })
 	} else {
 		turned := s
 		data.Count = fmt.Sprintf("%d found in trials %d to %d of %d", len(rows), min(s.from+1, total), total, len(all))
 		turned.from, turned.page = total, 1
 		if total < len(all) {
-			data.Next = list(turned)
+			data.Next = r.samples(turned)
 		}
 		turned.text, turned.from = "", 0
-		data.All = list(turned)
+		data.All = r.samples(turned)
 	}
 	if !r.run.Analysed {
 		var err error
@@ -161,10 +170,10 @@ func (v *Viewer) showSamples(r *request, s state, x *index, all, rows []int32, t
 		data.Unfinished = data.Done < data.Trials
 	}
 	for k, t := range terms(s.q) {
-		data.Terms = append(data.Terms, choice{Text: t, Href: list(s.matching(without(s.q, k)))})
+		data.Terms = append(data.Terms, choice{Text: t, Href: r.samples(s.matching(without(s.q, k)))})
 	}
 	for k, i := range rows {
-		row := listed{Href: r.trialLink(r.run, x.ids[i], "q", s.q, "sort", s.sort, "text", s.text, "from", s.params()[7])}
+		row := listed{Href: r.trialLink(r.run, x.ids[i], "q", s.q, "sort", s.sort, "text", s.text, "from", above(s.from, 0))}
 		for _, name := range shown {
 			if c := x.column(name); c != nil {
 				row.Cells = append(row.Cells, listedCell{Text: c.format(int(i)), Number: !c.text()})
@@ -176,7 +185,7 @@ func (v *Viewer) showSamples(r *request, s state, x *index, all, rows []int32, t
 	}
 	if !partial && wrong == "" {
 		data.Facets = x.facets(all, func(c *column, value string) string {
-			return list(s.matching(with(s.q, equals(c.name, value))))
+			return r.samples(s.matching(with(s.q, equals(c.name, value))))
 		})
 	}
 	return v.render(r, "samples", r.run.ID+": samples", data)
@@ -266,12 +275,12 @@ func (v *Viewer) toHit(r *request, x *index, rows []int32, s state) error {
 	}
 	found, searched := v.search(r, x, rest, 0, s.text, 1)
 	if len(found) > 0 {
-		return r.see(r.trialLink(r.run, x.ids[found[0]], "q", s.q, "sort", s.sort, "text", s.text, "from", s.params()[7]))
+		return r.see(r.trialLink(r.run, x.ids[found[0]], "q", s.q, "sort", s.sort, "text", s.text, "from", above(s.from, 0)))
 	}
 	if s.from = at + 1 + searched; back {
 		s.from = max(at-searched, 0)
 	}
-	return r.see(r.link([]string{"r", r.run.ID, "samples"}, s.params()...))
+	return r.see(r.samples(s))
 }
 
 // see redirects to a page.
@@ -331,7 +340,7 @@ func (v *Viewer) heads(r *request, x *index, s state, briefs []experiment.Brief)
 		case c == nil && texts[name]:
 			heads = append(heads, head{Name: name, Title: titles[name], Shown: k < len(shown)})
 		case c != nil:
-			h := s.head(name, cmp.Or(titles[name], c.title), !c.text(), func(to state) string { return r.link([]string{"r", r.run.ID, "samples"}, to.params()...) })
+			h := s.head(name, cmp.Or(titles[name], c.title), !c.text(), r.samples)
 			h.Shown = k < len(shown)
 			heads = append(heads, h)
 		}
@@ -464,11 +473,10 @@ func (v *Viewer) neighbours(r *request, id int64) (n neighbourhood, err error) {
 	if err != nil {
 		return n, err
 	}
-	list := []string{"r", r.run.ID, "samples"}
-	n.List = r.link(list, s.params()...)
+	n.List = r.samples(s)
 	if s.text != "" { // found when somebody goes there, since that reads trials
 		to := func(way string) string {
-			return r.link(list, append(s.params(), "go", way, "at", strconv.FormatInt(id, 10))...)
+			return r.link([]string{"r", r.run.ID, "samples"}, append(s.params(), "go", way, "at", strconv.FormatInt(id, 10))...)
 		}
 		n.Prev, n.Next = to("previous"), to("next")
 		return n, nil
@@ -494,7 +502,7 @@ func (v *Viewer) neighbours(r *request, id int64) (n neighbourhood, err error) {
 		}
 		return r.trialLink(r.run, x.ids[rows[k]], "q", s.q, "sort", s.sort)
 	}
-	n.List = r.link(list, s.at(at/rowsPerPage+1).params()...)
+	n.List = r.samples(s.at(at/rowsPerPage + 1))
 	n.Place, n.Of, n.Prev, n.Next = at+1, len(rows), to(at-1), to(at+1)
 	return n, nil
 }

@@ -87,12 +87,12 @@ func TestStudyIsReadAgain(t *testing.T) {
 		t.Errorf("after gold changed: %v, other gold %v", l.err, l.gold)
 	}
 	index, err := v.index(t.Context(), run.Record)
-	if err != nil || v.ready(run.Record) != index {
+	if ready, current := v.ready(run.Record); err != nil || ready != index || !current {
 		t.Errorf("the index is not ready: %v", err)
 	}
 	write(data, gold("Nice"))
 	v.studies[run.Record.ID].rests = time.Time{}
-	if v.ready(run.Record) == index {
+	if _, current := v.ready(run.Record); current {
 		t.Error("after gold changed, the index of before is ready")
 	}
 }
