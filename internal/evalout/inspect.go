@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -12,9 +13,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/effort"
 	"github.com/scruple-eval/scruple/internal/eval"
 )
@@ -59,14 +62,18 @@ func Inspect(dir string, r Run, trials Trials) (files []string, err error) {
 		name := fmt.Sprintf("%s_%s_%s.eval", r.Created.UTC().Format("2006-01-02T15-04-05-00-00"), unsafeName.ReplaceAllString(r.Study+"-"+a.ID, "-"), id(11, r.ID, a.ID))
 		files = append(files, filepath.Join(dir, name))
 	}
+	temp, remove, err := disk.Temp("inspect", "")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
 	return files, whole(files, func(to []io.Writer) error {
 		logs := map[string]*inspectLog{}
 		for i, a := range r.Arms {
-			f, err := os.CreateTemp("", "scruple-*.json")
+			f, err := os.Create(filepath.Join(temp, strconv.Itoa(i)))
 			if err != nil {
 				return err
 			}
-			defer os.Remove(f.Name())
 			defer f.Close()
 			logs[a.ID] = &inspectLog{arm: a, zip: zip.NewWriter(to[i]), usage: map[string]float64{}, ids: []string{}, summaries: f}
 		}

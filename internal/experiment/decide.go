@@ -74,10 +74,10 @@ func (x *Experiment) decide(a *analyse.Analysis) *gate.Verdict {
 	return &v
 }
 
-// needs says of each rule that is open how many items it takes. A run that is not complete,
-// on DEV, or whose looks have spent their level decides nothing.
+// needs says of each rule that is open how many items it takes. A run that is not complete
+// or on DEV decides nothing, nor does more data behind the last planned look.
 func (x *Experiment) needs(v *gate.Verdict, a *analyse.Analysis, of power.Scores) error {
-	if v == nil || !a.Run.Complete() || a.Run.Exploratory() || a.Run.Looks != nil && a.Run.Looks.Spent {
+	if v == nil || !a.Run.Complete() || a.Run.Exploratory() || a.Run.Looks != nil && a.Run.Looks.Planned > 0 {
 		return nil
 	}
 	design := x.design()

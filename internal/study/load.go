@@ -427,7 +427,7 @@ func (f *File) contained(dir, rel, called string) error {
 				return nil
 			}
 		}
-		return fmt.Errorf("%s leads out of %s by a link, to %s: write that path in the study, or replace the link by what it leads to", place, called, target)
+		return fmt.Errorf("%s leads out of %s by a link, to %s: write that path in the study, or its variables in the environment if it is .env, or replace the link by what it leads to", place, called, target)
 	}
 	return nil
 }
