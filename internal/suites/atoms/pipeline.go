@@ -206,7 +206,7 @@ func write(candidates []candidate, o *ontology.Ontology, repair bool) ([]okf.Fil
 			same.merge(c, o)
 			continue
 		}
-		m := &made{candidate: c, id: unique(ids, okf.Slug(c.Title), c.Type)}
+		m := &made{candidate: c, id: unique(ids, idOf(c.Title), c.Type)}
 		m.Edges = map[string][]string{}
 		m.Rationale = nil
 		m.merge(c, o)
@@ -224,7 +224,7 @@ func write(candidates []candidate, o *ontology.Ontology, repair bool) ([]okf.Fil
 	// target finds an atom by title or id, first one of an allowed type.
 	target := func(name string, to []string) string {
 		found := slices.Clone(titled[okf.Normal(name)])
-		if i, ok := withID[okf.Slug(name)]; ok {
+		if i, ok := withID[idOf(name)]; ok {
 			found = append(found, i)
 			slices.Sort(found)
 		}
@@ -244,10 +244,7 @@ func write(candidates []candidate, o *ontology.Ontology, repair bool) ([]okf.Fil
 			for k, name := range m.Edges[e.Name] {
 				id := target(name, e.To)
 				if id == "" {
-					id = okf.Slug(name)
-				}
-				if id == "" {
-					id = "unnamed"
+					id = idOf(name)
 				}
 				if repair && !ids[id] {
 					stub := &made{candidate: candidate{Type: o.Types[0].Name, Title: name}, id: id}
@@ -274,11 +271,18 @@ func write(candidates []candidate, o *ontology.Ontology, repair bool) ([]okf.Fil
 	return files, nil
 }
 
+// idOf makes an id of a title. A long one is cut: a file is named by it.
+func idOf(title string) string {
+	const most = 160 // bytes, of the 255 that a name may have
+	id := cmp.Or(okf.Slug(title), "unnamed")
+	if len(id) > most {
+		id = strings.ToValidUTF8(id[:most], "") + "-" + kit.Hash(id).String()[:8]
+	}
+	return id
+}
+
 // unique is an id that no other atom has.
 func unique(ids map[string]bool, slug, kind string) string {
-	if slug == "" {
-		slug = "unnamed"
-	}
 	id := slug
 	if ids[id] {
 		id = slug + "-" + okf.Slug(kind)
