@@ -2,7 +2,7 @@ package okf
 
 import (
 	"bytes"
-	"net/url"
+	"encoding/hex"
 	"path"
 	"regexp"
 	"sort"
@@ -140,6 +140,7 @@ var (
 	wikiLink   = regexp.MustCompile(`\[\[([^\[\]|\n]{1,200})(?:\|[^\[\]\n]{0,200})?\]\]`)
 	inlineLink = regexp.MustCompile(`^\[([^\]\n]*)\]\(<?([^)\s>]+)>?[^)]*\)$`)
 	scheme     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:(//)?`)
+	percent    = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
 	hole       = regexp.MustCompile(`^(\{\{[^}]*\}\}|<%=[^%]*%>)`) // of a template
 )
 
@@ -203,10 +204,10 @@ func (b *Base) resolve(link, file string, to []string) Resolution {
 	if s != "" && !strings.HasSuffix(s, "//") && strings.Contains(target, " ") {
 		s = "" // a title with a colon
 	}
-	decoded, err := url.PathUnescape(target)
-	if err != nil {
-		decoded = target
-	}
+	decoded := percent.ReplaceAllStringFunc(target, func(code string) string {
+		b, _ := hex.DecodeString(code[1:])
+		return string(b)
+	})
 	if s != "" || strings.HasPrefix(target, "//") {
 		for _, target := range []string{target, decoded} {
 			if at := b.ofURL(target[len(s):], to); at >= 0 {
