@@ -2,7 +2,6 @@ package appendix
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -132,25 +131,51 @@ func Pages(list []kit.Appendix, s Source) (pages []File, err error) {
 	return pages, nil
 }
 
-// comment matches a comment of Markdown.
-var comment = regexp.MustCompile("(?s)<!--.*?-->")
+// uncommented is a page without its comments, but for those in code.
+func uncommented(page string) string {
+	code, _ := report.CodeBlocks(page)
+	var b strings.Builder
+	for at := 0; ; {
+		begin, end := strings.Index(page[at:], "<!--"), -1
+		if begin >= 0 {
+			begin += at
+			end = strings.Index(page[begin+4:], "-->")
+		}
+		switch {
+		case end < 0:
+			return b.String() + page[at:]
+		case within(code, begin):
+			b.WriteString(page[at : begin+4])
+			at = begin + 4
+		default:
+			b.WriteString(page[at:begin])
+			at = begin + 4 + end + 3
+		}
+	}
+}
+
+// within reports whether a place is in code.
+func within(code [][2]int, at int) bool {
+	return slices.ContainsFunc(code, func(c [2]int) bool { return c[0] <= at && at < c[1] })
+}
 
 // sections divides a page at its headings of the second level, which are in order. The text
-// before them has the key "". Comments and the title are left out.
+// before them has the key "". Comments and the title are left out, but for those in code.
 func sections(page string) (texts map[string]string, order []string) {
 	texts = map[string]string{}
-	page = comment.ReplaceAllString(strings.ReplaceAll(strings.TrimPrefix(page, "\ufeff"), "\r\n", "\n"), "")
-	key, fenced := "", false
+	page = uncommented(strings.ReplaceAll(strings.TrimPrefix(page, "\ufeff"), "\r\n", "\n"))
+	code, _ := report.CodeBlocks(page)
+	key, at := "", 0
 	for line := range strings.Lines(page) {
 		heading, is := strings.CutPrefix(line, "## ")
+		fenced := within(code, at)
+		at += len(line)
 		switch {
-		case strings.HasPrefix(strings.TrimLeft(line, " "), "```"):
-			fenced = !fenced
 		case is && !fenced:
 			heading = strings.TrimSpace(heading)
 			key, order = keyOf(heading), append(order, heading)
 			continue
-		case key == "" && strings.HasPrefix(line, "# "):
+		case key == "" && !fenced && strings.HasPrefix(line, "# "):
 			continue
 		}
 		texts[key] += line

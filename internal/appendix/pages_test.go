@@ -22,6 +22,9 @@ func TestSections(t *testing.T) {
 		{"comments are no text", "# Title\n\n<!-- write\nhere -->\n\n## One\n\n<!-- about\n## Two\n-->\n", map[string]string{"": "", "one": ""}, []string{"One"}},
 		{"text before headings", "\ufeff# Title\r\nA word.\r\n## One\r\nIt is so.\r\n", map[string]string{"": "A word.", "one": "It is so."}, []string{"One"}},
 		{"other levels, and one in a fence", "## One\n### Deeper\n- a\n```\n## No heading\n```\n", map[string]string{"one": "### Deeper\n- a\n```\n## No heading\n```"}, []string{"One"}},
+		{"comments of a shell and of HTML in fences", "# T\n```sh\n# make it\n```\n## One\n~~~\n## No heading\n<!-- kept -->\n```\n~~~\n<!-- gone\n```\n-->\n## Two\nx\n",
+			map[string]string{"": "```sh\n# make it\n```", "one": "~~~\n## No heading\n<!-- kept -->\n```\n~~~", "two": "x"}, []string{"One", "Two"}},
+		{"a longer fence, and one in a list", "## One\n````\n```\n## No\n````\n- a\n  ```\n  open\n## Two\ny <!-- open\n", map[string]string{"one": "````\n```\n## No\n````\n- a\n  ```\n  open", "two": "y <!-- open"}, []string{"One", "Two"}},
 		{"case and spaces", "##  A  Code \nx\n## a code\ny\n", map[string]string{"a code": "x\ny"}, []string{"A  Code", "a code"}},
 	} {
 		texts, order := sections(tt.page)

@@ -51,3 +51,15 @@ func TestErrorsOfThisMachine(t *testing.T) {
 		}
 	}
 }
+
+// A finding names a file as the bundle does: where it was unpacked is gone by then.
+func TestPathsOfFindings(t *testing.T) {
+	v := &Verification{Manifest: &Manifest{StudyFile: "files/study/study.yaml"}, dir: t.TempDir()}
+	file := filepath.Join(v.dir, filepath.FromSlash(v.Manifest.store()))
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, bytes.Repeat([]byte("no database "), 1000), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.checkStore(t.Context()); err != nil || len(v.Findings) != 1 || strings.Contains(v.Findings[0].String(), v.dir) {
+		t.Errorf("found %v, %v", v.Findings, err)
+	}
+}

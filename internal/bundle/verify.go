@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/annotate"
@@ -24,6 +25,8 @@ type Verification struct {
 	Sum      string    `json:"sha256"` // of the manifest
 	Checked  []string  `json:"checked"`
 	Findings []Finding `json:"findings"`
+
+	dir string // where the files are while they are checked
 }
 
 // OK reports whether nothing differs.
@@ -33,8 +36,9 @@ func (v *Verification) checked(format string, args ...any) {
 	v.Checked = append(v.Checked, fmt.Sprintf(format, args...))
 }
 
+// found notes an error, with the paths that files have in the bundle.
 func (v *Verification) found(file string, err error) {
-	v.Findings = append(v.Findings, Finding{file, err.Error()})
+	v.Findings = append(v.Findings, Finding{file, strings.ReplaceAll(err.Error(), v.dir+string(filepath.Separator), "")})
 }
 
 // Verify checks a bundle: every checksum, the ledger, and that its answers give its
@@ -50,7 +54,7 @@ func Verify(ctx context.Context, file string, env Env) (_ *Verification, err err
 	if err != nil {
 		return nil, err
 	}
-	v := &Verification{Manifest: m, Sum: m.Sum(), Findings: findings}
+	v := &Verification{Manifest: m, Sum: m.Sum(), Findings: findings, dir: dir}
 	if !v.OK() {
 		return v, nil
 	}
@@ -58,10 +62,10 @@ func Verify(ctx context.Context, file string, env Env) (_ *Verification, err err
 	if err := guard(dir, m, env); err != nil {
 		return nil, err
 	}
-	if err := v.checkStore(ctx, dir); err != nil {
+	if err := v.checkStore(ctx); err != nil {
 		return nil, err
 	}
-	v.checkLedger(dir)
+	v.checkLedger()
 	if !v.OK() {
 		return v, nil
 	}
@@ -89,7 +93,7 @@ func Verify(ctx context.Context, file string, env Env) (_ *Verification, err err
 	if err := v.checkOutcomes(ctx, again.run); err != nil {
 		return nil, err
 	}
-	if err := v.compare(ctx, dir, again); err != nil {
+	if err := v.compare(ctx, again); err != nil {
 		return nil, err
 	}
 	return v, nil
@@ -113,9 +117,9 @@ func ours(ctx context.Context, err error) bool {
 	return err != nil && (ctx.Err() != nil || disk.Full(err) || store.Unread(err))
 }
 
-func (v *Verification) checkStore(ctx context.Context, dir string) error {
+func (v *Verification) checkStore(ctx context.Context) error {
 	name := v.Manifest.store()
-	db, err := store.OpenRead(ctx, filepath.Join(dir, filepath.FromSlash(name)))
+	db, err := store.OpenRead(ctx, filepath.Join(v.dir, filepath.FromSlash(name)))
 	if err == nil {
 		err = errors.Join(db.Sound(ctx), db.Close())
 	}
@@ -130,9 +134,9 @@ func (v *Verification) checkStore(ctx context.Context, dir string) error {
 	return nil
 }
 
-func (v *Verification) checkLedger(dir string) {
+func (v *Verification) checkLedger() {
 	name := path.Join(v.Manifest.folder(), storeDir, ledger.Name)
-	entries, err := ledger.Read(filepath.Join(dir, filepath.FromSlash(name)))
+	entries, err := ledger.Read(filepath.Join(v.dir, filepath.FromSlash(name)))
 	switch {
 	case err != nil:
 		v.found(name, err)
@@ -206,12 +210,12 @@ func installed(command string) bool {
 }
 
 // compare compares what the answers give with the files of the report.
-func (v *Verification) compare(ctx context.Context, dir string, again *reproduction) error {
+func (v *Verification) compare(ctx context.Context, again *reproduction) error {
 	made := map[string]bool{}
 	for _, o := range again.outputs {
 		name := path.Join(reportDir, o.Name)
 		made[name] = true
-		file, err := os.Open(filepath.Join(dir, filepath.FromSlash(name)))
+		file, err := os.Open(filepath.Join(v.dir, filepath.FromSlash(name)))
 		if err != nil {
 			v.found(name, err)
 			continue

@@ -94,6 +94,13 @@ func TestWaitInTheBody(t *testing.T) {
 	if e := c.failure(&Exchange{Status: 429, Header: http.Header{"Retry-After": {"3"}}}, "", "m"); e.RetryAfter != 3*time.Second {
 		t.Errorf("wait %v, want the header's 3s", e.RetryAfter)
 	}
+	for _, long := range []string{"1e11", "inf"} {
+		for _, name := range []string{"Retry-After", "Retry-After-Ms"} {
+			if wait := RetryAfter(http.Header{name: {long}}, time.Now()); wait < 1000*24*time.Hour {
+				t.Errorf("%s: %s: wait %v, want what is longer than any call waits", name, long, wait)
+			}
+		}
+	}
 }
 
 func TestKindsOfKeyTroubles(t *testing.T) {

@@ -148,12 +148,13 @@ func unreachable(err error) (remedy string, ok bool) {
 // RetryAfter reads how long a server asks to wait: retry-after-ms, or
 // Retry-After in seconds or as a date. 0 means it did not say.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
+	const longest = 1 << 62 // beyond a Duration, the conversion differs by machine
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
-		return time.Duration(ms * float64(time.Millisecond))
+		return time.Duration(min(ms*float64(time.Millisecond), longest))
 	}
 	v := h.Get("Retry-After")
 	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 {
-		return time.Duration(s * float64(time.Second))
+		return time.Duration(min(s*float64(time.Second), longest))
 	}
 	if at, err := http.ParseTime(v); err == nil && at.After(now) {
 		return at.Sub(now)

@@ -48,7 +48,7 @@ func (l *ledger) session() int { return l.total().Calls - l.begun }
 func (l *ledger) reserve() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.budget.usedBy(l.spent) {
+	if l.budget.UsedBy(l.spent) {
 		if l.draw == nil {
 			return fmt.Errorf("%w: %v", ErrBudget, l.budget.Of(l.spent))
 		}
@@ -71,7 +71,8 @@ func (l *ledger) reserve() error {
 // ErrBudget is the error of a run whose budget is used.
 var ErrBudget = errors.New("the budget is exhausted")
 
-func (b Budget) usedBy(s Spent) bool {
+// UsedBy reports whether a limit is reached.
+func (b Budget) UsedBy(s Spent) bool {
 	return b.Calls > 0 && s.Calls >= b.Calls || b.Tokens > 0 && s.Tokens >= b.Tokens || b.Cost > 0 && s.Cost >= b.Cost
 }
 

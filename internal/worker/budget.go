@@ -2,9 +2,11 @@ package worker
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,8 +19,8 @@ import (
 // A purse is what this process may spend of the budget of a run. It draws parts that last for
 // some seconds, and smaller ones the less is left, so that all workers together spend at most
 // what was in flight beyond the budget. What a lost worker had drawn is free again when the
-// run is entrusted the next time: what is spent is then counted again, so a worker that wakes
-// afterwards gives nothing back.
+// run is entrusted the next time, or by [Queue.recount] when the others have nothing left: what is
+// spent is then counted again, so a worker that wakes afterwards gives nothing back.
 type purse struct {
 	q     *Queue
 	run   *store.Run
@@ -35,6 +37,9 @@ type purse struct {
 // lasting is how long a part lasts.
 const lasting = 5 * time.Second
 
+// errReserved is the error of a worker that finds nothing left of a budget that is not spent.
+var errReserved = errors.New("the rest is reserved by other workers, or by lost ones until no worker has a shard")
+
 // Draw extends what this process may spend.
 func (p *purse) Draw(spent run.Spent) (run.Budget, error) {
 	p.mu.Lock()
@@ -45,6 +50,7 @@ func (p *purse) Draw(spent run.Spent) (run.Budget, error) {
 	parts := 2 * float64(max(1, p.parts()))
 	var reserved run.Spent
 	var exhausted bool
+	drawn := p.drawn
 	err := pgx.BeginFunc(context.Background(), p.q.pool, func(tx pgx.Tx) error {
 		ctx := context.Background()
 		err := tx.QueryRow(ctx, `SELECT b.calls, b.tokens, b.cost FROM leases l JOIN budgets b ON b.run = l.run WHERE l.run = $1 AND l.process = $2 FOR SHARE OF l FOR UPDATE OF b`,
@@ -65,10 +71,7 @@ func (p *purse) Draw(spent run.Spent) (run.Budget, error) {
 				exhausted = true
 				return over
 			}
-			part := left / parts
-			if mine > 0 {
-				part = min(part, mine*share)
-			}
+			part := min(left/parts, max(mine*share, most/100)) // the first one small
 			return over + min(left, max(part, least, mine/per))
 		}
 		calls := math.Floor(more(float64(p.most.Calls), float64(reserved.Calls), float64(p.drawn.Calls), float64(mine.Calls), 1))
@@ -77,16 +80,26 @@ func (p *purse) Draw(spent run.Spent) (run.Budget, error) {
 		if exhausted { // what was spent beyond is noted at the end
 			return nil
 		}
-		p.drawn = run.Spent{Calls: p.drawn.Calls + int(calls), Tokens: p.drawn.Tokens + int(tokens), Cost: p.drawn.Cost + cost}
+		drawn = run.Spent{Calls: p.drawn.Calls + int(calls), Tokens: p.drawn.Tokens + int(tokens), Cost: p.drawn.Cost + cost}
 		_, err = tx.Exec(ctx, `UPDATE budgets SET calls = calls + $2, tokens = tokens + $3, cost = cost + $4 WHERE run = $1`, p.run.N, int(calls), int(tokens), cost)
 		return err
 	})
-	switch {
-	case err != nil:
-		return run.Budget{}, p.q.db.Explain(fmt.Errorf("drawing a part of the budget of %s: %w", p.run.ID, err))
-	case exhausted:
-		return run.Budget{}, fmt.Errorf("%w: %s", run.ErrBudget, p.most.Of(reserved))
+	var used store.Usage
+	if err == nil && exhausted {
+		used, err = p.q.db.Usage(context.Background(), p.run)
 	}
+	if err != nil {
+		return run.Budget{}, p.q.db.Explain(fmt.Errorf("drawing a part of the budget of %s: %w", p.run.ID, err))
+	}
+	if exhausted {
+		spent := run.Spent{Calls: used.Calls, Tokens: used.Tokens, Cost: used.Cost}
+		err = fmt.Errorf("%w: %s", run.ErrBudget, p.most.Of(spent))
+		if !p.most.UsedBy(spent) {
+			err = fmt.Errorf("%w: %w", err, errReserved)
+		}
+		return run.Budget{}, err
+	}
+	p.drawn = drawn
 	return p.allowed(), nil
 }
 
@@ -111,6 +124,44 @@ func (p *purse) putBack(spent run.Spent) {
 	rest := minus(p.drawn, minus(spent, p.base))
 	_, _ = p.q.pool.Exec(context.Background(), `WITH l AS (SELECT run FROM leases WHERE run = $1 AND process = $5 FOR SHARE)
 		UPDATE budgets b SET calls = calls - $2, tokens = tokens - $3, cost = cost - $4 FROM l WHERE b.run = l.run`, p.run.N, rest.Calls, rest.Tokens, rest.Cost, p.when) // else it is free when the run is entrusted again
+}
+
+// recount counts again what is spent of the budget of a run, unless a worker has a shard of it. From
+// then on it is entrusted anew: what workers drew before is void, and they join again.
+func (q *Queue) recount(ctx context.Context, r *store.Run, when string) error {
+	return q.db.InOne(ctx, func(ctx context.Context, tx store.Tx) error {
+		if has, err := store.Locked(ctx, tx, r); err != nil || !has {
+			return err
+		}
+		version := when[:strings.LastIndex(when, " ")]
+		done, err := tx.Exec(ctx, `UPDATE leases SET process = $3 WHERE run = $1 AND process = $2 AND NOT EXISTS (SELECT 1 FROM river_job WHERE queue = $4 AND state = 'running')`,
+			r.N, when, version+" "+rand.Text(), queueOf(r.N))
+		if err != nil || done.RowsAffected() == 0 {
+			return err
+		}
+		return q.count(ctx, tx, r)
+	})
+}
+
+// count counts what is spent of the budget of a run when nobody sends requests of it.
+func (q *Queue) count(ctx context.Context, tx store.Tx, r *store.Run) error {
+	spent, err := q.db.Usage(ctx, r)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO budgets (run, calls, tokens, cost) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (run) DO UPDATE SET (calls, tokens, cost) = (excluded.calls, excluded.tokens, excluded.cost)`, r.N, spent.Calls, spent.Tokens, spent.Cost)
+	return err
+}
+
+// still returns an error if the run was entrusted anew: what was drawn before is void. A recount
+// that has begun is waited for; one that begins later sees the shard of the caller.
+func (q *Queue) still(ctx context.Context, r *store.Run, when string) error {
+	held, err := q.pool.Exec(ctx, `SELECT 1 FROM leases WHERE run = $1 AND process = $2 FOR SHARE`, r.N, when)
+	if err == nil && held.RowsAffected() == 0 {
+		err = errEnded
+	}
+	return q.db.Explain(err)
 }
 
 func minus(a, b run.Spent) run.Spent {

@@ -169,13 +169,7 @@ func (q *Queue) insert(ctx context.Context, r *store.Run, jobs []Job, version st
 				return fmt.Errorf("inserting the jobs of %s: %w", r.ID, err)
 			}
 		}
-		spent, err := q.db.Usage(ctx, r) // nobody else sends requests of the run now
-		if err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, `INSERT INTO budgets (run, calls, tokens, cost) VALUES ($1, $2, $3, $4)
-			ON CONFLICT (run) DO UPDATE SET (calls, tokens, cost) = (excluded.calls, excluded.tokens, excluded.cost)`, r.N, spent.Calls, spent.Tokens, spent.Cost)
-		return err
+		return q.count(ctx, tx, r)
 	})
 }
 

@@ -167,6 +167,9 @@ func (s *session) work(ctx context.Context, job *river.Job[Job]) (bool, error) {
 		return false, err
 	}
 	defer s.drop(h)
+	if err := s.w.still(ctx, s.Record, s.when); err != nil {
+		return false, err
+	}
 	if job.Args.Step == experiment.Scoring {
 		end := s.w.db.Patient()
 		err := s.w.Score(ctx, s.Run)

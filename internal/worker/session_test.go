@@ -133,3 +133,32 @@ func TestAWorkerThatGivesUpARun(t *testing.T) {
 		t.Errorf("workers have the run: %v, %v", has, err)
 	}
 }
+
+// A sparing model answers with nothing.
+type sparing struct{}
+
+func (sparing) Complete(context.Context, *eval.Request) (eval.Response, error) {
+	return eval.Response{}, nil
+}
+
+// What a killed worker had reserved of the budget is spent by the others, who say why they wait.
+func TestABudgetThatALostWorkerReserved(t *testing.T) {
+	q := opened(t, postgrestest.Address(t))
+	loaded, said := loadedRun(t, q, sparing{}), ""
+	end := loaded.Close
+	loaded.Close = func() error { return nil } // it is loaded twice
+	defer func() { _ = end() }()
+	if _, err := q.pool.Exec(t.Context(), `UPDATE budgets SET calls = 10 WHERE run = $1`, loaded.Record.N); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	err := q.Take(ctx, Settings{Once: true, Slice: time.Minute, Version: "v", Say: func(format string, args ...any) { said += fmt.Sprintf(format, args...) + "\n" },
+		Load: func(context.Context, *store.Run) (*Loaded, error) { return loaded, nil }}, nil)
+	if err != nil || !strings.Contains(said, "the budget is exhausted: 0 of 10 calls: the rest is reserved") {
+		t.Errorf("%v; the worker said:\n%s", err, said)
+	}
+	if has, err := q.db.Entrusted(t.Context(), loaded.Record); err != nil || has {
+		t.Errorf("workers have the run still: %v, %v; they said:\n%s", has, err, said)
+	}
+}

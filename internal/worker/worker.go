@@ -73,8 +73,9 @@ type Worker struct {
 
 // A parted run is one that the worker takes no part in.
 type parted struct {
-	when  string    // it was entrusted
-	again time.Time // the worker may try; zero is never
+	when     string     // it was entrusted
+	again    time.Time  // the worker may try; zero is never
+	reserved *store.Run // whose budget is not spent, but reserved; else nil
 }
 
 // jobs are what River calls.
@@ -199,6 +200,13 @@ func (w *Worker) once(ctx context.Context) (idle bool, err error) {
 		w.mu.Lock()
 		s, out := w.sessions[n], w.left[n]
 		w.mu.Unlock()
+		if s == nil && out.when == when && out.reserved != nil {
+			idle = false
+			if err := w.recount(ctx, out.reserved, when); err != nil {
+				return false, err
+			}
+			continue
+		}
 		if s == nil && (out.when != when || !out.again.IsZero() && time.Now().After(out.again)) {
 			if err := w.join(ctx, n, when); err != nil {
 				return false, err
@@ -207,8 +215,12 @@ func (w *Worker) once(ctx context.Context) (idle bool, err error) {
 			s = w.sessions[n]
 			w.mu.Unlock()
 		}
-		if s != nil && s.given() == nil {
-			idle = false
+		if s == nil {
+			continue
+		}
+		why := s.given()
+		idle = idle && why != nil && !errors.Is(why, errReserved)
+		if why == nil {
 			err := s.share(ctx)
 			if err == nil && w.all != nil {
 				err = w.all.look(ctx, w.db, s.Record)
@@ -321,14 +333,19 @@ func (w *Worker) join(ctx context.Context, n int64, when string) error {
 	if w.Run == nil {
 		w.Say("%s: taking part", r.ID)
 	}
-	return nil
+	_, err = w.pool.Exec(ctx, `UPDATE workers SET note = '' WHERE holder = $1 AND starts_with(note, $2)`, w.holder, r.ID+": ")
+	return w.db.Explain(err)
 }
 
 // cannot notes why this process does not take part in a run, and when it may try again.
 func (w *Worker) cannot(ctx context.Context, r *store.Run, when string, why error, again time.Time) {
+	out := parted{when: when, again: again}
+	if errors.Is(why, errReserved) {
+		out.reserved = r
+	}
 	w.mu.Lock()
-	w.left[r.N] = parted{when, again}
-	if w.Run != nil {
+	w.left[r.N] = out
+	if w.Run != nil && out.reserved == nil {
 		w.failed = why
 	}
 	w.mu.Unlock()

@@ -243,6 +243,21 @@ func TestWriteReservedNames(t *testing.T) {
 	}
 }
 
+// An atom with a long title is in a file that can be, and links lead to it. Titles that differ
+// only at their end are two.
+func TestWriteLongTitles(t *testing.T) {
+	long := strings.Repeat("流程", 60)
+	for _, repair := range []bool{false, true} {
+		files := write([]candidate{{Type: "process", Title: "Intake", Edges: map[string][]string{"uses": {long}, "owner": {long}, "relates_to": {long + "a", long + "b"}}},
+			{Type: "system", Title: long + "a"}, {Type: "system", Title: long}, {Type: "role", Title: long}, {Type: "system", Title: long + "b"}}, ontology.Default(), repair)
+		kept, dropped := okf.SortFiles(files)
+		b := okf.Load(kept, nil, ontology.Default())
+		if found := append(dropped, graph.Integrity(b)...); len(b.Atoms) != 5 || len(found) > 0 {
+			t.Errorf("%d of 5 atoms, %v", len(b.Atoms), found)
+		}
+	}
+}
+
 // TestWriteRepeatedStages: a stage that comes back is written again; lists of two
 // candidates of one workflow are merged without repeating each other, and a set lists a
 // target once.

@@ -198,7 +198,7 @@ func write(candidates []candidate, o *ontology.Ontology, repair bool) []okf.File
 			same.merge(c, o)
 			continue
 		}
-		m := &made{candidate: c, id: unique(ids, okf.Slug(c.Title), c.Type)}
+		m := &made{candidate: c, id: unique(ids, idOf(c.Title), c.Type)}
 		m.Edges = map[string][]string{}
 		m.Rationale = nil
 		m.merge(c, o)
@@ -216,7 +216,7 @@ func write(candidates []candidate, o *ontology.Ontology, repair bool) []okf.File
 	// target finds an atom by title or id, first one of an allowed type.
 	target := func(name string, to []string) string {
 		found := slices.Clone(titled[okf.Normal(name)])
-		if i, ok := withID[okf.Slug(name)]; ok {
+		if i, ok := withID[idOf(name)]; ok {
 			found = append(found, i)
 			slices.Sort(found)
 		}
@@ -234,7 +234,7 @@ func write(candidates []candidate, o *ontology.Ontology, repair bool) []okf.File
 		m := atoms[i]
 		for _, e := range o.Edges {
 			for k, name := range m.Edges[e.Name] {
-				id := cmp.Or(target(name, e.To), okf.Slug(name), unnamed)
+				id := cmp.Or(target(name, e.To), idOf(name))
 				if repair && !ids[id] {
 					stub := &made{candidate: candidate{Type: o.Types[0].Name, Title: name}, id: id}
 					if len(e.To) > 0 {
@@ -260,12 +260,18 @@ func write(candidates []candidate, o *ontology.Ontology, repair bool) []okf.File
 	return files
 }
 
-// unnamed is the id of an atom whose title has no words.
-const unnamed = "unnamed"
+// idOf makes an id of a title. A long one is cut: a file is named by it.
+func idOf(title string) string {
+	const most = 160 // bytes, of the 255 that a name may have
+	id := cmp.Or(okf.Slug(title), "unnamed")
+	if len(id) > most {
+		id = strings.ToValidUTF8(id[:most], "") + "-" + kit.Hash(id).String()[:8]
+	}
+	return id
+}
 
 // unique is an id that no other atom has.
 func unique(ids map[string]bool, slug, kind string) string {
-	slug = cmp.Or(slug, unnamed)
 	id := slug
 	if ids[id] {
 		id = slug + "-" + okf.Slug(kind)

@@ -2,6 +2,7 @@ package okf
 
 import (
 	"bytes"
+	"encoding/hex"
 	"path"
 	"regexp"
 	"sort"
@@ -11,6 +12,7 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	mdtext "github.com/yuin/goldmark/text"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/scruple-eval/scruple/internal/suites/atoms/ontology"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -97,9 +99,10 @@ func (n names) byPath(p string) []int {
 	return n[atEnding+key]
 }
 
-// pathKey is a path without what links leave out: case, endings, README.
+// pathKey is a path without what links leave out: case, endings, README, and which of the
+// forms of Unicode a file system gives.
 func pathKey(p string) string {
-	p = strings.ToLower(strings.Trim(path.Clean("/"+p), "/"))
+	p = strings.ToLower(norm.NFC.String(strings.Trim(path.Clean("/"+p), "/")))
 	for _, end := range []string{".erb", ".md", ".markdown", ".html", ".htm"} {
 		p = strings.TrimSuffix(p, end)
 	}
@@ -137,6 +140,7 @@ var (
 	wikiLink   = regexp.MustCompile(`\[\[([^\[\]|\n]{1,200})(?:\|[^\[\]\n]{0,200})?\]\]`)
 	inlineLink = regexp.MustCompile(`^\[([^\]\n]*)\]\(<?([^)\s>]+)>?[^)]*\)$`)
 	scheme     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:(//)?`)
+	percent    = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
 	hole       = regexp.MustCompile(`^(\{\{[^}]*\}\}|<%=[^%]*%>)`) // of a template
 )
 
@@ -200,19 +204,28 @@ func (b *Base) resolve(link, file string, to []string) Resolution {
 	if s != "" && !strings.HasSuffix(s, "//") && strings.Contains(target, " ") {
 		s = "" // a title with a colon
 	}
+	decoded := percent.ReplaceAllStringFunc(target, func(code string) string {
+		b, _ := hex.DecodeString(code[1:])
+		return string(b)
+	})
 	if s != "" || strings.HasPrefix(target, "//") {
-		if at := b.ofURL(target[len(s):], to); at >= 0 {
-			return Resolution{ToAtom, at}
+		for _, target := range []string{target, decoded} {
+			if at := b.ofURL(target[len(s):], to); at >= 0 {
+				return Resolution{ToAtom, at}
+			}
 		}
 		return Resolution{External, -1}
 	}
-	relative := target
-	if !strings.HasPrefix(target, "/") {
-		relative = path.Join(path.Dir(file), target)
-	}
-	for _, try := range [][]int{b.names.byPath(relative), b.names[byTitle+Normal(link)], b.names[bySlug+Slug(link)], b.names.byPath(target)} {
-		if at := b.pick(try, to); at >= 0 {
-			return Resolution{ToAtom, at}
+	for _, as := range [][2]string{{target, link}, {decoded, decoded}} {
+		target, title := as[0], as[1]
+		relative := target
+		if !strings.HasPrefix(target, "/") {
+			relative = path.Join(path.Dir(file), target)
+		}
+		for _, try := range [][]int{b.names.byPath(relative), b.names[byTitle+Normal(title)], b.names[bySlug+Slug(title)], b.names.byPath(target)} {
+			if at := b.pick(try, to); at >= 0 {
+				return Resolution{ToAtom, at}
+			}
 		}
 	}
 	return Resolution{Unresolved, -1}

@@ -215,6 +215,9 @@ func TestResolve(t *testing.T) {
 		{Path: "role/clerk.md", Data: []byte("---\nid: clerk\ntype: role\ntitle: Clerk\n---\n")},
 		{Path: "role/nameless.md", Data: []byte("---\ntype: role\ntitle: No id\n---\n")},
 		{Path: "artifact/clerk.md", Data: []byte("---\nid: clerk-file\ntype: artifact\ntitle: Clerk\n---\n")},
+		{Path: "sub dir/a(b).md", Data: []byte("---\nid: note\ntype: role\ntitle: A note\n---\n")},
+		{Path: "role/C#.md", Data: []byte("---\nid: sharp\ntype: role\ntitle: A language\n---\n")},
+		{Path: "role/U\u0308berblick.md", Data: []byte("---\nid: overview\ntype: role\ntitle: All of it\n---\n")}, // as macOS writes it
 	}
 	b := okf.Load(files, nil, ontology.Default())
 	for link, want := range map[string]string{
@@ -224,6 +227,8 @@ func TestResolve(t *testing.T) {
 		"https://example.org/wiki/process/intake.md?x=1": "order-intake", "[Order intake](gone.md)": "order-intake", "nameless": "role/nameless.md",
 		"Clerk": "clerk", "intake": "unresolved", "order-intake-2": "unresolved", "https://example.org/other": "external", "mailto:x@example.org": "external",
 		"#below": "place", "Decision: none": "unresolved", "{{site}}/process/intake/": "order-intake",
+		"[x](../sub%20dir/a%28b%29.md)": "note", "https://example.org/sub%20dir/a(b).md": "note", "[x](C%23.md#top)": "sharp", "[x](The%20Order%20Intake)": "order-intake", "[x](100%.md)": "unresolved",
+		"[[Überblick]]": "overview", "[x](Überblick.md)": "overview", "[x](%C3%9Cberblick.md)": "overview", "../role/U\u0308berblick.md": "overview",
 	} {
 		r := b.Resolve(link, "role/clerk.md", []string{"role", "process"})
 		got := string(r.Kind)
