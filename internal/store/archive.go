@@ -570,9 +570,12 @@ func (db *DB) keysIn(run *Run) (keys []int64, err error) {
 		}
 		return nil
 	})
+	if err != nil { // the next read must not take a part of them for all
+		return nil, err
+	}
 	if db.unpacked.keys == nil {
 		db.unpacked.keys = map[string][]int64{}
 	}
 	db.unpacked.keys[f.SHA256] = keys
-	return keys, err
+	return keys, nil
 }

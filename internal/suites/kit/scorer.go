@@ -307,8 +307,10 @@ func (b *ownScores) score(suite eval.Scorer, dst []eval.Score, c eval.Case) []ev
 }
 
 // Show adds the scores of the study to an exhibit.
-func (b *ownScores) Show(c eval.Case) (eval.Exhibit, error) {
-	x, err := b.Bench.Show(c)
+func (b *ownScores) Show(c eval.Case) (eval.Exhibit, error) { return b.show(b.Bench, c) }
+
+func (b *ownScores) show(suite eval.Scorer, c eval.Case) (eval.Exhibit, error) {
+	x, err := suite.Show(c)
 	if err != nil || len(x.Rows) == 0 || len(c.Trials) == 0 || c.Trials[0].Outcome.Kind == eval.Failed {
 		return x, err
 	}
@@ -347,6 +349,8 @@ type calibrated struct {
 	eval.Scorer
 	own *ownScores
 }
+
+func (c calibrated) Show(of eval.Case) (eval.Exhibit, error) { return c.own.show(c.Scorer, of) }
 
 func (c calibrated) Score(dst []eval.Score, of eval.Case) []eval.Score {
 	return c.own.score(c.Scorer, dst, of)
