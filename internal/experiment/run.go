@@ -199,14 +199,8 @@ func (x *Experiment) GoesOn(ctx context.Context, db *store.DB, r *store.Run) (bo
 	if !slices.Equal(r.Treatment, x.treatment) {
 		return false, nil
 	}
-	defer x.Plan.Reads(x.Suite.Reads)
-	for reads := x.Suite.Reads; reads >= 0; reads-- {
-		x.Plan.Reads(reads)
-		if same, _, err := x.plans(ctx, db, r); same || err != nil {
-			return same, err
-		}
-	}
-	return false, nil
+	same, _, err := x.plans(ctx, db, r)
+	return same || r.Reread, err
 }
 
 // FromItself returns the newest run of the study if the study takes answers by a tag from it. If
@@ -561,6 +555,9 @@ func (x *Experiment) checkSame(ctx context.Context, db *store.DB, r *store.Run) 
 		if err := db.Damage(ctx); err != nil {
 			return err
 		}
+	}
+	if r.Reread && why == "" && len(gold) == 0 {
+		return discipline.NotAllowed("an earlier version of Scruple read the answers of run %s: bring the run up to date with %s", r.ID, x.catchUp())
 	}
 	if other != nil || len(diffs) > 0 {
 		remedy := "bring the run up to date with " + x.catchUp()

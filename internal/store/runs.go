@@ -34,6 +34,10 @@ type Run struct {
 	Analysed bool     // its results have been shown
 	Archive  *Archive // where its rows are; nil if they are in the store
 
+	// Reread is whether the run differs from its plan only in the version of the rules that read
+	// answers. [DB.SetPlan] says so.
+	Reread bool
+
 	first int64   // id of its first trial, once it has its plan
 	ids   []int64 // of its trials by place; nil if they are consecutive
 	plan  Plan    // nil if read from the store
@@ -42,13 +46,15 @@ type Run struct {
 // A Plan numbers the trials of a run from 0 in the order of execution. Trial and
 // Seq are inverses of each other. Question is a hash of everything that determines
 // the requests of a trial, never 0. Basis has hashes of what else determines its outcome
-// and its verdicts, never 0.
+// and its verdicts, never 0. ReadEarlier reports whether an outcome has the hash read that
+// another version of the rules gave it.
 type Plan interface {
 	Len() int
 	Trial(seq int) eval.Trial
 	Seq(eval.Trial) (int, bool)
 	Question(seq int) int64
 	Basis(seq int) (read, judged int64)
+	ReadEarlier(seq int, read int64) bool
 }
 
 func (r *Run) id(t eval.Trial) (int64, error) {
@@ -225,7 +231,7 @@ func (db *DB) SetPlan(ctx context.Context, r *Run, p Plan) (same bool, err error
 		eval.Trial
 	}
 	same = true
-	seq, ids := 0, []int64(nil)
+	seq, ids, reread := 0, []int64(nil), false
 	for t, err := range rows[row](ctx, db, `SELECT t.id, t.question,
 			coalesce(o.basis, 0), CASE WHEN o.kind = 'failed' THEN 0 ELSE coalesce(j.basis, 0) END, t.item, t.arm, t.replicate
 		FROM trials t LEFT JOIN outcomes o ON o.trial = t.id LEFT JOIN judged j ON j.trial = t.id WHERE `+inPlan+` ORDER BY t.place`, r) {
@@ -240,7 +246,9 @@ func (db *DB) SetPlan(ctx context.Context, r *Run, p Plan) (same bool, err error
 		}
 		if same = same && p.Question(seq) == t.Question; same && (t.Read != 0 || t.Judged != 0) {
 			read, judged := p.Basis(seq)
-			same = (t.Read == 0 || t.Read == read) && (t.Judged == 0 || t.Judged == judged)
+			earlier := t.Read != 0 && t.Read != read && p.ReadEarlier(seq, t.Read)
+			reread = reread || earlier
+			same = (t.Read == 0 || t.Read == read || earlier) && (t.Judged == 0 || t.Judged == judged)
 		}
 		if ids == nil && t.ID != r.first+int64(seq) {
 			ids = make([]int64, seq, p.Len())
@@ -256,8 +264,8 @@ func (db *DB) SetPlan(ctx context.Context, r *Run, p Plan) (same bool, err error
 	if seq != p.Len() {
 		return false, fmt.Errorf("%w: run %s has %d trials, but the plan has %d", ErrOtherPlan, r.ID, seq, p.Len())
 	}
-	r.plan, r.ids = p, ids
-	return same, nil
+	r.plan, r.ids, r.Reread = p, ids, same && reread
+	return same && !reread, nil
 }
 
 // Items returns the hashes of all items that the run has or had.
