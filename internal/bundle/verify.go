@@ -274,6 +274,13 @@ func reproduce(ctx context.Context, dir string, m *Manifest, env Env) (_ *reprod
 	}
 	same := env.Experiment
 	same.Version = m.Scruple // that analysed: the report names it
+	same.Tagged = func(tag string) string {
+		r, err := a.db.Tagged(ctx, tag, m.Run)
+		if err != nil { // the arm says what is wrong
+			return ""
+		}
+		return r.ID
+	}
 	if a.x, err = experiment.Load(studyFile, m.Overrides, same); err != nil {
 		return nil, err
 	}

@@ -188,16 +188,14 @@ func (x *Experiment) GoesOn(ctx context.Context, db *store.DB, r *store.Run) (bo
 	if err != nil {
 		return false, err
 	}
-	if len(items) != len(x.Items()) || len(plan.Regraded(items, x.Items())) > 0 || len(plan.Reworded(items, x.Items())) > 0 {
+	if len(items) != len(x.Items()) || len(plan.Regraded(items, x.Items())) > 0 || len(plan.Reworded(items, x.Items())) > 0 ||
+		!slices.Equal(r.Treatment, x.treatment) {
 		return false, nil
 	}
 	for _, it := range x.Items() {
 		if _, ok := items[it.ID]; !ok {
 			return false, nil
 		}
-	}
-	if !slices.Equal(r.Treatment, x.treatment) {
-		return false, nil
 	}
 	same, _, err := x.plans(ctx, db, r)
 	return same || r.Reread, err

@@ -302,18 +302,24 @@ type Event struct {
 	Note string    `json:"note"`
 }
 
-// EventTag is the event that gives a run a tag, its note.
-const EventTag = "tag"
+// EventTag is the event that gives a run a tag, its note, and EventPlan that which changes its plan.
+const (
+	EventTag  = "tag"
+	EventPlan = "plan changed"
+)
 
 // Tags lists the tags of a run, in the order of their first time.
 func (db *DB) Tags(ctx context.Context, run *Run) ([]string, error) {
 	return all[string](ctx, db, `SELECT note FROM events WHERE run = ? AND what = ? GROUP BY note ORDER BY min(id)`, run.N, EventTag)
 }
 
-// Tagged returns the run that got a tag last, except the one with an id.
-func (db *DB) Tagged(ctx context.Context, tag, except string) (*Run, error) {
+// Tagged returns the run that got a tag last, none for a tag that is the id of a run. For the run
+// with an id, it is the other one that had the tag when that run's plan was made.
+func (db *DB) Tagged(ctx context.Context, tag, of string) (*Run, error) {
 	return db.firstRun(ctx, fmt.Sprintf("a run with the tag %q", tag), anyRun, `WHERE n = (SELECT e.run FROM events e JOIN runs r ON r.n = e.run
-		WHERE e.what = ? AND e.note = ? AND r.id <> ? ORDER BY e.id DESC LIMIT 1)`, EventTag, modelText(tag), except)
+		LEFT JOIN runs o ON o.id = ? WHERE e.what = ? AND e.note = ? AND NOT EXISTS (SELECT 1 FROM runs WHERE id = ?) AND (o.n IS NULL OR r.n <> o.n AND
+			(r.n < o.n AND e.at <= o.created_at OR e.id < (SELECT max(p.id) FROM events p WHERE p.run = o.n AND p.what = ?)))
+		ORDER BY e.id DESC LIMIT 1)`, of, EventTag, modelText(tag), tag, EventPlan)
 }
 
 // AddEvent appends to the run's history.
