@@ -288,7 +288,7 @@ func (j telling) Judged(t eval.Trial, vs []eval.Verdict) error {
 func (r *Run) checkPrograms(ctx context.Context, performed func(seq int) bool) error {
 	changed := map[string]bool{} // models of arms
 	for _, p := range r.Bench.Pipelines() {
-		changed[p.Model] = p.Changed()
+		changed[p.Model] = p.Changed(true)
 	}
 	names := r.arms(func(a eval.Arm) bool { return changed[a.Model] })
 	var trials []eval.Trial
