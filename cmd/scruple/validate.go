@@ -23,13 +23,13 @@ func (a *app) validate(o *opened) error {
 		}
 		return a.validateFolder(o.arg)
 	}
-	x, _, err := a.loadFor(o.ctx, o.arg)
+	x, from, err := a.loadFor(o.ctx, o.arg)
 	if err != nil {
 		return err
 	}
 	defer x.Close()
 	noKeys, err := a.checkModels(o.ctx, x)
-	if err := errors.Join(x.CheckScorer(), err); err != nil {
+	if err := errors.Join(x.CheckScorer(), annotationsOf(x, from).CheckQueues(x.Study.Annotation), err); err != nil {
 		return err
 	}
 	unmeetable, err := x.Unmeetable()
