@@ -94,8 +94,7 @@ func (r *Run) Repeat(ctx context.Context) (*Repetition, error) {
 			rep.Failed++
 			continue
 		}
-		var missing *missingAnswerError
-		known := len(rep.Different)
+		missing, known := (*missingAnswerError)(nil), len(rep.Different)
 		d, err := repeat(eval.StageRun, was)
 		switch {
 		case err != nil:

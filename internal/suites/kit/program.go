@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -74,9 +73,8 @@ type hashed struct {
 }
 
 type fileHash struct {
-	size int64
-	at   time.Time
-	sum  eval.Hash
+	fs.FileInfo
+	sum eval.Hash
 }
 
 // file hashes a file, unless it has the size and time of the last one read, and not all are read.
@@ -88,12 +86,12 @@ func (h *hashed) file(path string, all bool) (eval.Hash, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	last, known := h.of[path]
-	if !all && known && last.size == info.Size() && last.at.Equal(info.ModTime()) {
+	if !all && known && last.Size() == info.Size() && last.ModTime().Equal(info.ModTime()) {
 		return last.sum, nil
 	}
 	sum, err := hashFile(path)
 	if err == nil {
-		h.of[path] = fileHash{info.Size(), info.ModTime(), sum}
+		h.of[path] = fileHash{info, sum}
 	}
 	return sum, err
 }
