@@ -132,6 +132,9 @@ func (a *app) recomputeRun(ctx context.Context, db *store.DB, r *store.Run) stor
 	if rep.Earlier > 0 {
 		open = append(open, text.Plural(rep.Earlier, "trial", "trials")+" of an earlier plan: the study moved on since")
 	}
+	if rep.Reread > 0 {
+		open = append(open, text.Plural(rep.Reread, "trial", "trials")+" whose answers an earlier version of Scruple read otherwise")
+	}
 	if rep.Unrepeated > 0 {
 		open = append(open, fmt.Sprintf("%s could not be performed again, such as %v", text.Plural(rep.Unrepeated, "trial", "trials"), rep.Why))
 	}

@@ -58,7 +58,7 @@ type source struct {
 	asked     []string // those of them that are not the run's
 	store     string   // file of the store
 	run       string   // id; "" if the argument is a study file
-	except    string   // id of a run whose tag does not count: the study goes on with it
+	except    string   // id of the run with which the study goes on: tags are as it began
 	fresh     bool     // the study is to have another run
 }
 
@@ -109,12 +109,9 @@ func (s source) reading(with func(ctx context.Context, db *store.DB) error) erro
 	return errors.Join(with(ctx, db), db.Close())
 }
 
-// tagged returns the newest run with a tag, "" if there is none or it is the id of a run.
+// tagged returns the run that a tag names, "" if there is none.
 func (s source) tagged(tag string) (id string) {
 	_ = s.reading(func(ctx context.Context, db *store.DB) error { // the arm says what is wrong
-		if _, err := db.Run(ctx, tag); err == nil {
-			return nil
-		}
 		if r, err := db.Tagged(ctx, tag, s.except); err == nil {
 			id = r.ID
 		}

@@ -158,7 +158,7 @@ func (a *app) pipeline(ctx context.Context, p eval.Pipeline, x *experiment.Exper
 	case "run":
 		return a.openRunAnswers(ctx, a.storeFor(x.File.Path), p.Target)
 	case "exec":
-		return process.NewExec(p.Target, process.ExecOptions{Dir: x.File.Dir, Pass: x.Study.Execution.Environment, Keys: model.NewKeys(keys...), Changed: p.Changed})
+		return process.NewExec(p.Target, process.ExecOptions{Dir: x.File.Dir, Pass: x.Study.Execution.Environment, Keys: model.NewKeys(keys...), Changed: func() bool { return p.Changed(false) }})
 	case "http":
 		return process.NewHTTP(p.Target, &http.Client{Transport: transport}, keys...)
 	}

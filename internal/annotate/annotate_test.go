@@ -307,8 +307,14 @@ func TestQueueOfAnotherStudy(t *testing.T) {
 	if now, err := os.ReadFile(first.queuePath("t")); err != nil || string(now) != string(data) {
 		t.Errorf("the queue of the first study was replaced: %v", err)
 	}
-	if _, err := first.readQueue(label.Full()); err != nil {
+	if err := first.CheckQueues([]study.Task{label}); err != nil {
 		t.Error(err)
+	}
+	if err := os.Rename(first.Dir, first.Dir+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.CheckQueues([]study.Task{label}); err == nil || !strings.Contains(err.Error(), "queue.json does not exist: put the folder back") {
+		t.Errorf("a folder of annotations that is away: %v", err)
 	}
 }
 

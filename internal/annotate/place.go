@@ -500,6 +500,8 @@ func (p Place) readQueue(t study.Task) (*Queue, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && len(recorded) == 0:
 		return nil, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("task %s was drawn, but %s does not exist: put the folder back from where the task was drawn, or give the task another name", t.Name, path)
 	case err != nil:
 		return nil, fmt.Errorf("reading the queue of task %s, which was drawn: %w", t.Name, err)
 	case len(recorded) == 0:

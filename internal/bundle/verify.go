@@ -164,6 +164,7 @@ func (v *Verification) checkOutcomes(ctx context.Context, run *experiment.Run) e
 		text string
 	}{
 		{rep.Earlier, "NOT CHECKED: " + text.Plural(rep.Earlier, "trial", "trials") + " of an earlier plan, the study moved on since"},
+		{rep.Reread, text.Plural(rep.Reread, "trial", "trials") + " with another, as an earlier version of Scruple read the answers"},
 		{rep.Left, "not of " + text.Plural(rep.Left, "trial", "trials") + " that left the plan"},
 		{rep.Failed, text.Plural(rep.Failed, "failed trial", "failed trials") + " without one"},
 		{rep.Unrepeated, fmt.Sprintf("NOT CHECKED: %s, such as %v", text.Plural(rep.Unrepeated, "trial", "trials"), rep.Why)},
@@ -278,6 +279,13 @@ func reproduce(ctx context.Context, dir string, m *Manifest, env Env) (_ *reprod
 	}
 	same := env.Experiment
 	same.Version = m.Scruple // that analysed: the report names it
+	same.Tagged = func(tag string) string {
+		r, err := a.db.Tagged(ctx, tag, m.Run)
+		if err != nil { // the arm says what is wrong
+			return ""
+		}
+		return r.ID
+	}
 	if a.x, err = experiment.Load(studyFile, m.Overrides, same); err != nil {
 		return nil, err
 	}

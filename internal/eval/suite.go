@@ -181,18 +181,20 @@ type Pipeline struct {
 	// hash of its files. "" means that a change of the program is not noticed.
 	Version string
 	// Files are the files whose content is in Version. Current computes the version
-	// again; nil if there is no program.
+	// again, from the files whose size or time changed or, if all, from all; nil if there is
+	// no program.
 	Files   []string
 	Program string // the first file that the command names, "" if it names none
-	Current func() (string, error)
+	Current func(all bool) (string, error)
 }
 
-// Changed reports whether the program is no longer that of Version, or cannot be read.
-func (p Pipeline) Changed() bool {
+// Changed reports whether the program is no longer that of Version, or cannot be read. It reads
+// the files whose size or time changed or, if all, all.
+func (p Pipeline) Changed(all bool) bool {
 	if p.Current == nil {
 		return false
 	}
-	version, err := p.Current()
+	version, err := p.Current(all)
 	return err != nil || version != p.Version
 }
 

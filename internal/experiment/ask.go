@@ -287,7 +287,7 @@ func (j telling) tell(t eval.Trial, err error) error {
 func (r *Run) checkPrograms(ctx context.Context, performed func(seq int) bool) error {
 	changed := map[string]bool{} // models of arms
 	for _, p := range r.Bench.Pipelines() {
-		changed[p.Model] = p.Changed()
+		changed[p.Model] = p.Changed(true)
 	}
 	names := r.arms(func(a eval.Arm) bool { return changed[a.Model] })
 	var trials []eval.Trial

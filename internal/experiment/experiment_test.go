@@ -2,6 +2,7 @@ package experiment_test
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -684,9 +685,8 @@ func TestReadByEarlierVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := load(t, path)
-	if _, err := x.Decide(ctx, db, r.Record, rescore(t, r)); err == nil {
-		t.Error("a gate decides on what an earlier version read")
-	}
+	_, err := x.Decide(ctx, db, r.Record, rescore(t, r))
+	wantNotAllowed(t, err, "an earlier version of Scruple read the answers of run")
 	if r = start(t, x, db); !left(t, r, false).None() {
 		t.Error("answers are asked for again")
 	}
@@ -711,8 +711,59 @@ func TestReadByEarlierVersion(t *testing.T) {
 	if _, err := x.Decide(ctx, db, r.Record, rescore(t, r)); err != nil {
 		t.Errorf("a tagged run that an earlier version read: %v", err)
 	}
+	rep, err := r.Repeat(ctx)
+	if err != nil || rep.Outcomes != 2 || rep.Earlier > 0 || rep.Err() != nil {
+		t.Errorf("derived again from what an earlier version read: %+v, %v", rep, err)
+	}
+	if rep, err = tagged.Repeat(ctx); err != nil || rep.Outcomes != 2 {
+		t.Errorf("derived again: %+v, %v", rep, err)
+	}
 	write(t, filepath.Join(dir, "q.csv"), "id,question,answer\na,?,yes\nb,?,maybe\n")
 	if _, err := load(t, path).Follow(ctx, db, tagged.Record); err == nil || !strings.Contains(err.Error(), "has the tag main and stays") {
 		t.Errorf("other gold: %v", err)
+	}
+}
+
+// A run stays the study's where one version read some of its answers and a later one others.
+func TestReadBySeveralVersions(t *testing.T) {
+	ctx, dir := t.Context(), t.TempDir()
+	write(t, filepath.Join(dir, "q.csv"), "id,question,answer\na,?,yes\nb,?,no\n")
+	path := write(t, filepath.Join(dir, "study.yaml"), answered)
+	db := openStore(t, dir)
+	r := start(t, byEarlier(t, path), db)
+	part, err := r.Left(ctx, experiment.Part{Items: []string{"a"}})
+	if err == nil {
+		err = r.Ask(ctx, part, experiment.Asking{})
+	}
+	if err == nil {
+		err = db.AddEvent(ctx, r.Record, store.Event{What: store.EventTag, Note: "main"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := load(t, path)
+	later, err := x.Follow(ctx, db, r.Record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := later.Ask(ctx, left(t, later, false), experiment.Asking{}); err != nil {
+		t.Fatal(err)
+	}
+	if again := start(t, load(t, path), db); again.Record.ID != r.Record.ID {
+		t.Errorf("an unchanged study has another run, %s: %s", again.Record.ID, again.Kept)
+	}
+	if _, err := x.Decide(ctx, db, r.Record, rescore(t, later)); err != nil {
+		t.Error(err)
+	}
+	file, err := sql.Open("sqlite", db.Path())
+	if err == nil {
+		_, err = file.Exec(`UPDATE outcomes SET detail = 'read otherwise'`)
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	rep, err := later.Repeat(ctx)
+	if err != nil || rep.Outcomes != 0 || rep.Reread != 1 || len(rep.Different) != 1 {
+		t.Errorf("one outcome each differs by the version and without cause: %+v, %v", rep, err)
 	}
 }

@@ -19,7 +19,7 @@ import (
 // The kinds of event in the history of a run.
 const (
 	goldEvent = "gold changed"
-	planEvent = "plan changed"
+	planEvent = store.EventPlan
 	lateEvent = "late arm" // the note is its id
 	// judgeEvent names a setting of a judge that changed. An event of the plan follows when answers
 	// have been judged again.

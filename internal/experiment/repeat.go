@@ -31,6 +31,7 @@ type Repetition struct {
 	// counts those that left the plan, on which no result depends.
 	Earlier    int
 	Left       int
+	Reread     int   // an earlier version of Scruple read their answers otherwise
 	Older      bool  // an older version derived the outcomes
 	Unrepeated int   // could not be performed again
 	Why        error // the first of these
@@ -93,6 +94,7 @@ func (r *Run) Repeat(ctx context.Context) (*Repetition, error) {
 			rep.Failed++
 			continue
 		}
+		missing, known := (*missingAnswerError)(nil), len(rep.Different)
 		d, err := repeat(eval.StageRun, was)
 		switch {
 		case err != nil:
@@ -100,6 +102,10 @@ func (r *Run) Repeat(ctx context.Context) (*Repetition, error) {
 			rep.Outcomes++
 		default:
 			rep.differs("outcome of %v", was.Trial)
+		}
+		if earlier.Reread.Has(seq) && (len(rep.Different) > known || errors.As(err, &missing)) {
+			rep.Different, err = rep.Different[:known], nil
+			rep.Reread++
 		}
 		switch {
 		case err != nil || !judges[was.Trial.Arm] || !progress.Judged.Has(seq):
@@ -113,7 +119,6 @@ func (r *Run) Repeat(ctx context.Context) (*Repetition, error) {
 				rep.differs("verdict on %v", was.Trial)
 			}
 		}
-		var missing *missingAnswerError
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)

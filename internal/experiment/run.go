@@ -182,6 +182,7 @@ func (x *Experiment) GoesOn(ctx context.Context, db *store.DB, r *store.Run) (bo
 	if err != nil {
 		return false, err
 	}
+<<<<<<< HEAD
 	changed := slices.ContainsFunc(x.Items(), func(it eval.Item) bool {
 		was, ok := items[it.ID]
 		return !ok || was.Input != it.Input || was.Gold != it.Gold
@@ -197,6 +198,19 @@ func (x *Experiment) GoesOn(ctx context.Context, db *store.DB, r *store.Run) (bo
 		}
 	}
 	return false, nil
+=======
+	if len(items) != len(x.Items()) || len(plan.Regraded(items, x.Items())) > 0 || len(plan.Reworded(items, x.Items())) > 0 ||
+		!slices.Equal(r.Treatment, x.treatment) {
+		return false, nil
+	}
+	for _, it := range x.Items() {
+		if _, ok := items[it.ID]; !ok {
+			return false, nil
+		}
+	}
+	same, _, err := x.plans(ctx, db, r)
+	return same || r.Reread, err
+>>>>>>> fR
 }
 
 // FromItself returns the newest run of the study if the study takes answers by a tag from it. If
@@ -551,6 +565,9 @@ func (x *Experiment) checkSame(ctx context.Context, db *store.DB, r *store.Run) 
 		if err := db.Damage(ctx); err != nil {
 			return err
 		}
+	}
+	if r.Reread && why == "" && len(gold) == 0 {
+		return discipline.NotAllowed("an earlier version of Scruple read the answers of run %s: bring the run up to date with %s", r.ID, x.catchUp())
 	}
 	if other != nil || len(diffs) > 0 {
 		remedy := "bring the run up to date with " + x.catchUp()

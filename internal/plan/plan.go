@@ -126,11 +126,26 @@ func (p *Plan) Question(seq int) int64 {
 func (p *Plan) Basis(seq int) (read, judged int64) {
 	b := p.of(seq)
 	arm := seq / p.replicates % len(p.arms)
-	by := ""
-	if p.reads > 0 {
-		by = strconv.Itoa(p.reads)
+	return readBy(b, p.reads), positive(eval.HashOf([]byte("judged " + b.Judged.String() + p.judges[arm])))
+}
+
+// ReadEarlier reports whether the outcome of a trial depended on this if the rules of an earlier
+// version read its answers.
+func (p *Plan) ReadEarlier(seq int, read int64) bool {
+	for version := range p.reads {
+		if readBy(p.of(seq), version) == read {
+			return true
+		}
 	}
-	return positive(eval.HashOf([]byte("read " + b.Read.String() + by))), positive(eval.HashOf([]byte("judged " + b.Judged.String() + p.judges[arm])))
+	return false
+}
+
+func readBy(b eval.Basis, version int) int64 {
+	by := ""
+	if version > 0 {
+		by = strconv.Itoa(version)
+	}
+	return positive(eval.HashOf([]byte("read " + b.Read.String() + by)))
 }
 
 func positive(h eval.Hash) int64 { return max(1, int64(h>>1)) }

@@ -48,10 +48,11 @@ func (db *DB) Questions(ctx context.Context, run *Run, arm string) (map[eval.Tri
 // Earlier says which trials of a run an earlier plan had.
 type Earlier struct {
 	// Outcomes and Verdicts are the trials of the plan with those of an earlier one, which
-	// had another question for them or another basis.
-	Outcomes, Verdicts Set
-	Left               int  // trials with an outcome that left the plan
-	Older              bool // outcomes are of a version that recorded no basis: it is not known
+	// had another question for them or another basis. Reread are those of the others that an
+	// earlier version of the rules read.
+	Outcomes, Verdicts, Reread Set
+	Left                       int  // trials with an outcome that left the plan
+	Older                      bool // outcomes are of a version that recorded no basis: it is not known
 }
 
 // Earlier returns the trials of a run that an earlier plan had.
@@ -61,12 +62,18 @@ func (db *DB) Earlier(ctx context.Context, run *Run) (e Earlier, err error) {
 		Question, Basis, Judged int64
 		Failed                  bool
 	}
-	e.Outcomes, e.Verdicts = newSet(run.Trials), newSet(run.Trials)
+	e.Outcomes, e.Verdicts, e.Reread = newSet(run.Trials), newSet(run.Trials), newSet(run.Trials)
 	if err := visit(ctx, db, `SELECT t.place, t.question, o.basis, coalesce((SELECT j.basis FROM judged j WHERE j.trial = t.id), 0), o.kind = 'failed'
 		FROM `+planned+`outcomes o ON o.trial = t.id WHERE `+inPlan, []any{run}, func(r row) {
 		e.Older = e.Older || r.Basis == 0 && !r.Failed
 		basis, judged := run.plan.Basis(r.Place)
-		if r.Question != 0 && r.Question != run.plan.Question(r.Place) || r.Basis != 0 && r.Basis != basis {
+		switch {
+		case r.Question != 0 && r.Question != run.plan.Question(r.Place):
+			e.Outcomes.add(r.Place)
+		case r.Basis == 0 || r.Basis == basis:
+		case run.plan.ReadEarlier(r.Place, r.Basis):
+			e.Reread.add(r.Place)
+		default:
 			e.Outcomes.add(r.Place)
 		}
 		if r.Judged != 0 && r.Judged != judged {

@@ -34,6 +34,10 @@ type Run struct {
 	Analysed bool     // its results have been shown
 	Archive  *Archive // where its rows are; nil if they are in the store
 
+	// Reread is whether the run differs from its plan only in the version of the rules that read
+	// answers. [DB.SetPlan] says so.
+	Reread bool
+
 	first int64   // id of its first trial, once it has its plan
 	ids   []int64 // of its trials by place; nil if they are consecutive
 	plan  Plan    // nil if read from the store
@@ -42,13 +46,15 @@ type Run struct {
 // A Plan numbers the trials of a run from 0 in the order of execution. Trial and
 // Seq are inverses of each other. Question is a hash of everything that determines
 // the requests of a trial, never 0. Basis has hashes of what else determines its outcome
-// and its verdicts, never 0.
+// and its verdicts, never 0. ReadEarlier reports whether an outcome has the hash read that
+// another version of the rules gave it.
 type Plan interface {
 	Len() int
 	Trial(seq int) eval.Trial
 	Seq(eval.Trial) (int, bool)
 	Question(seq int) int64
 	Basis(seq int) (read, judged int64)
+	ReadEarlier(seq int, read int64) bool
 }
 
 func (r *Run) id(t eval.Trial) (int64, error) {
@@ -225,7 +231,7 @@ func (db *DB) SetPlan(ctx context.Context, r *Run, p Plan) (same bool, err error
 		eval.Trial
 	}
 	same = true
-	seq, ids := 0, []int64(nil)
+	seq, ids, reread := 0, []int64(nil), false
 	for t, err := range rows[row](ctx, db, `SELECT t.id, t.question,
 			coalesce(o.basis, 0), CASE WHEN o.kind = 'failed' THEN 0 ELSE coalesce(j.basis, 0) END, t.item, t.arm, t.replicate
 		FROM trials t LEFT JOIN outcomes o ON o.trial = t.id LEFT JOIN judged j ON j.trial = t.id WHERE `+inPlan+` ORDER BY t.place`, r) {
@@ -240,7 +246,9 @@ func (db *DB) SetPlan(ctx context.Context, r *Run, p Plan) (same bool, err error
 		}
 		if same = same && p.Question(seq) == t.Question; same && (t.Read != 0 || t.Judged != 0) {
 			read, judged := p.Basis(seq)
-			same = (t.Read == 0 || t.Read == read) && (t.Judged == 0 || t.Judged == judged)
+			earlier := t.Read != 0 && t.Read != read && p.ReadEarlier(seq, t.Read)
+			reread = reread || earlier
+			same = (t.Read == 0 || t.Read == read || earlier) && (t.Judged == 0 || t.Judged == judged)
 		}
 		if ids == nil && t.ID != r.first+int64(seq) {
 			ids = make([]int64, seq, p.Len())
@@ -256,8 +264,8 @@ func (db *DB) SetPlan(ctx context.Context, r *Run, p Plan) (same bool, err error
 	if seq != p.Len() {
 		return false, fmt.Errorf("%w: run %s has %d trials, but the plan has %d", ErrOtherPlan, r.ID, seq, p.Len())
 	}
-	r.plan, r.ids = p, ids
-	return same, nil
+	r.plan, r.ids, r.Reread = p, ids, same && reread
+	return same && !reread, nil
 }
 
 // Items returns the hashes of all items that the run has or had.
@@ -294,18 +302,24 @@ type Event struct {
 	Note string    `json:"note"`
 }
 
-// EventTag is the event that gives a run a tag, its note.
-const EventTag = "tag"
+// EventTag is the event that gives a run a tag, its note, and EventPlan that which changes its plan.
+const (
+	EventTag  = "tag"
+	EventPlan = "plan changed"
+)
 
 // Tags lists the tags of a run, in the order of their first time.
 func (db *DB) Tags(ctx context.Context, run *Run) ([]string, error) {
 	return all[string](ctx, db, `SELECT note FROM events WHERE run = ? AND what = ? GROUP BY note ORDER BY min(id)`, run.N, EventTag)
 }
 
-// Tagged returns the run that got a tag last, except the one with an id.
-func (db *DB) Tagged(ctx context.Context, tag, except string) (*Run, error) {
+// Tagged returns the run that got a tag last, none for a tag that is the id of a run. For the run
+// with an id, it is the other one that had the tag when that run's plan was made.
+func (db *DB) Tagged(ctx context.Context, tag, of string) (*Run, error) {
 	return db.firstRun(ctx, fmt.Sprintf("a run with the tag %q", tag), anyRun, `WHERE n = (SELECT e.run FROM events e JOIN runs r ON r.n = e.run
-		WHERE e.what = ? AND e.note = ? AND r.id <> ? ORDER BY e.id DESC LIMIT 1)`, EventTag, modelText(tag), except)
+		LEFT JOIN runs o ON o.id = ? WHERE e.what = ? AND e.note = ? AND NOT EXISTS (SELECT 1 FROM runs WHERE id = ?) AND (o.n IS NULL OR r.n <> o.n AND
+			(r.n < o.n AND e.at <= o.created_at OR e.id < (SELECT max(p.id) FROM events p WHERE p.run = o.n AND p.what = ?)))
+		ORDER BY e.id DESC LIMIT 1)`, of, EventTag, modelText(tag), tag, EventPlan)
 }
 
 // AddEvent appends to the run's history.

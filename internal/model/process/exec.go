@@ -160,23 +160,17 @@ func errClosed() error {
 
 // take returns a process that waits for a request, or a new one.
 func (e *Exec) take() (*worker, error) {
+	if w := e.waiting(); w != nil {
+		return w, nil
+	}
+	if e.options.Changed != nil && e.options.Changed() { // reads files: others must not wait for it
+		return nil, &model.Error{Kind: eval.ErrUnavailable, Unreachable: true, Final: true, Message: "the program changed since the run began",
+			Remedy: "run the same command again"}
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
 		return nil, errClosed()
-	}
-	for n := len(e.idle); n > 0; n = len(e.idle) {
-		w := e.idle[n-1]
-		e.idle = e.idle[:n-1]
-		if !w.gone() {
-			return w, nil
-		}
-		delete(e.live, w)
-		w.discard()
-	}
-	if e.options.Changed != nil && e.options.Changed() {
-		return nil, &model.Error{Kind: eval.ErrUnavailable, Unreachable: true, Final: true, Message: "the program changed since the run began",
-			Remedy: "run the same command again"}
 	}
 	w, err := startWorker(e.command(), e.maxLine, e.options.Keys)
 	if err != nil {
@@ -189,6 +183,22 @@ func (e *Exec) take() (*worker, error) {
 		e.guard.remove(w.cmd.Process.Pid)
 	})
 	return w, nil
+}
+
+// waiting returns a process that waits for a request, nil if there is none.
+func (e *Exec) waiting() *worker {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for n := len(e.idle); n > 0; n = len(e.idle) {
+		w := e.idle[n-1]
+		e.idle = e.idle[:n-1]
+		if !w.gone() {
+			return w
+		}
+		delete(e.live, w)
+		w.discard()
+	}
+	return nil
 }
 
 func (e *Exec) command() *exec.Cmd {

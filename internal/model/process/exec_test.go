@@ -624,3 +624,21 @@ func TestLongLinesAskForAPlace(t *testing.T) {
 		t.Errorf("without a place %d bytes are kept, %v", len(got), err)
 	}
 }
+
+// What looks at the files of a program keeps no other call waiting.
+func TestChangedHoldsNothing(t *testing.T) {
+	e := pipeline(t, "echo")
+	e.options.Changed = func() bool {
+		free := e.mu.TryLock()
+		if free {
+			e.mu.Unlock()
+		}
+		return !free
+	}
+	mustAnswer(t, e, ask("doc"))
+	e = pipeline(t, "echo")
+	e.options.Changed = func() bool { return true }
+	if _, err := e.Complete(t.Context(), ask("doc")); err == nil || !strings.Contains(err.Error(), "the program changed") {
+		t.Errorf("a changed program answers: %v", err)
+	}
+}

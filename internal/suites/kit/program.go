@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -30,38 +31,69 @@ func (p *Planner) program(pipeline *eval.Pipeline, o Outside) error {
 			pipeline.Program = named[0]
 		}
 	}
-	current := func() (string, []string, error) {
+	read := hashed{of: map[string]fileHash{}}
+	current := func(all bool) (string, []string, error) {
 		files, err := p.watched(watch)
 		if err != nil {
 			return "", nil, err
 		}
 		files = slices.Compact(slices.Sorted(slices.Values(append(files, named...))))
-		version, err := p.versionOf(o.Version, files)
+		version, err := p.versionOf(o.Version, files, &read, all)
 		return version, files, err
 	}
 	var err error
-	pipeline.Version, pipeline.Files, err = current()
-	pipeline.Current = func() (string, error) {
-		version, _, err := current()
+	pipeline.Version, pipeline.Files, err = current(true)
+	pipeline.Current = func(all bool) (string, error) {
+		version, _, err := current(all)
 		return version, err
 	}
 	return err
 }
 
 // versionOf joins the given version with a hash of the files' names and contents.
-func (p *Planner) versionOf(given string, files []string) (string, error) {
+func (p *Planner) versionOf(given string, files []string, read *hashed, all bool) (string, error) {
 	if len(files) == 0 {
 		return given, nil
 	}
 	var parts []string
 	for _, file := range files {
-		sum, err := hashFile(p.Program(file))
+		sum, err := read.file(p.Program(file), all)
 		if err != nil {
 			return "", fmt.Errorf("reading %s of the pipeline's program: %w", file, err)
 		}
 		parts = append(parts, filepath.ToSlash(file), sum.String())
 	}
 	return strings.TrimPrefix(given+" "+Hash(parts...).String(), " "), nil
+}
+
+// hashed are hashes of files, with what tells that a file was written since.
+type hashed struct {
+	mu sync.Mutex
+	of map[string]fileHash
+}
+
+type fileHash struct {
+	fs.FileInfo
+	sum eval.Hash
+}
+
+// file hashes a file, unless it has the size and time of the last one read, and not all are read.
+func (h *hashed) file(path string, all bool) (eval.Hash, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	last, known := h.of[path]
+	if !all && known && last.Size() == info.Size() && last.ModTime().Equal(info.ModTime()) {
+		return last.sum, nil
+	}
+	sum, err := hashFile(path)
+	if err == nil {
+		h.of[path] = fileHash{info, sum}
+	}
+	return sum, err
 }
 
 // namedFiles lists the files that the words of a command name. A program found on the
