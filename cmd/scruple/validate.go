@@ -23,17 +23,12 @@ func (a *app) validate(o *opened) error {
 		}
 		return a.validateFolder(o.arg)
 	}
-<<<<<<< HEAD
 	if err := a.opens(o, theStudy); err != nil {
-=======
-	x, from, err := a.loadFor(o.ctx, o.arg)
-	if err != nil {
->>>>>>> fR
 		return err
 	}
 	x := o.x
 	noKeys, err := a.checkModels(o.ctx, x)
-	if err := errors.Join(x.CheckScorer(), annotationsOf(x, from).CheckQueues(x.Study.Annotation), err); err != nil {
+	if err := errors.Join(x.CheckScorer(), annotationsOf(x, o.from).CheckQueues(x.Study.Annotation), err); err != nil {
 		return err
 	}
 	unmeetable, err := x.Unmeetable()

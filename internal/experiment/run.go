@@ -182,7 +182,6 @@ func (x *Experiment) GoesOn(ctx context.Context, db *store.DB, r *store.Run) (bo
 	if err != nil {
 		return false, err
 	}
-<<<<<<< HEAD
 	changed := slices.ContainsFunc(x.Items(), func(it eval.Item) bool {
 		was, ok := items[it.ID]
 		return !ok || was.Input != it.Input || was.Gold != it.Gold
@@ -190,27 +189,8 @@ func (x *Experiment) GoesOn(ctx context.Context, db *store.DB, r *store.Run) (bo
 	if changed || len(items) != len(x.Items()) || !slices.Equal(r.Treatment, x.treatment) {
 		return false, nil
 	}
-	defer x.Plan.Reads(x.Suite.Reads)
-	for reads := x.Suite.Reads; reads >= 0; reads-- {
-		x.Plan.Reads(reads)
-		if same, _, err := x.plans(ctx, db, r); same || err != nil {
-			return same, err
-		}
-	}
-	return false, nil
-=======
-	if len(items) != len(x.Items()) || len(plan.Regraded(items, x.Items())) > 0 || len(plan.Reworded(items, x.Items())) > 0 ||
-		!slices.Equal(r.Treatment, x.treatment) {
-		return false, nil
-	}
-	for _, it := range x.Items() {
-		if _, ok := items[it.ID]; !ok {
-			return false, nil
-		}
-	}
 	same, _, err := x.plans(ctx, db, r)
 	return same || r.Reread, err
->>>>>>> fR
 }
 
 // FromItself returns the newest run of the study if the study takes answers by a tag from it. If

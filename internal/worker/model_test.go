@@ -47,8 +47,9 @@ func (p fewTrials) Seq(t eval.Trial) (n int, ok bool) {
 	_, err := fmt.Sscan(t.Item, &n)
 	return n, err == nil && n < int(p)
 }
-func (p fewTrials) Question(int) int64       { return 1 }
-func (p fewTrials) Basis(int) (int64, int64) { return 1, 1 }
+func (p fewTrials) Question(int) int64          { return 1 }
+func (p fewTrials) Basis(int) (int64, int64)    { return 1, 1 }
+func (p fewTrials) ReadEarlier(int, int64) bool { return false }
 
 // A process takes shards as River gives them, and may not know that it lost one.
 type process struct {
