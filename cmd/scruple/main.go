@@ -29,7 +29,6 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/annotate"
 	"github.com/scruple-eval/scruple/internal/dataset/limited"
-	"github.com/scruple-eval/scruple/internal/dataset/pdf"
 	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/run"
@@ -40,7 +39,7 @@ import (
 )
 
 func main() {
-	limited.Host(pdf.Reader(), table.Reader())
+	limited.Host(table.Reader())
 	os.Exit(execute(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv))
 }
 

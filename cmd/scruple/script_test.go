@@ -51,6 +51,9 @@ func TestScripts(t *testing.T) {
 			e.Setenv("REPO", repo)
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv("GOGC", os.Getenv("GOGC"))
+			if cache, err := os.UserCacheDir(); err == nil {
+				e.Setenv("XDG_CACHE_HOME", cache) // PDFium is compiled once for all scripts
+			}
 			e.Values["fakellm"] = fakellm
 			e.Values["t"] = t
 			return nil

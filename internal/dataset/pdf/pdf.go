@@ -2,46 +2,57 @@
 // its quotes are compared with is this text, so the same file must always give the same
 // bytes.
 //
-// A page is read as lines from top to bottom, and a line from left to right: glyphs of
-// about the same height above the foot of the page are one line, and a gap of more than
-// a fifth of the font size is a space, or 1.2 font sizes between the beginnings of
-// glyphs whose width is unknown. Columns are therefore read across, as a table
-// is. A page is turned as it is shown (Rotate), and lines that run upwards or downwards
-// follow the others. A page without text, such as a scan, is an empty page; a file without any text is
-// an error.
+// PDFium, the library of Chromium, reads them as WebAssembly. Text comes in the order in
+// which the page draws it, which is that of reading in what most programs write; after it
+// come the annotations as they look, such as fields that were filled in. Text that is
+// invisible, such as that of text recognition under a scan, and text outside of the page's
+// box is read too. Lines end where PDFium sees a line end, and a hyphen at one stays. A
+// character of which only the shape is known is U+FFFD; a page where they are more than a
+// few, and a tenth, is an error. A page without text, such as a scan, is an empty page; a file without
+// any text is an error.
 //
-// The text of a page is that of its content, of the forms that it uses (which are
-// drawings of their own), and of annotations as they look, such as fields that were filled
-// in. Hidden annotations have none.
+// Not read are hidden annotations, notes without a look of their own, and embedded files.
+// PDFium's own fonts stand in for fonts that a file lacks, never those of the machine.
 //
-// Files are not trusted: they are read in a process of their own, see package limited, and
-// sizes, memory and time are limited. Panics of the library are errors.
+// Files are not trusted: each is read by an instance of its own, which has no files, no
+// network, and limits of memory and time.
 package pdf
 
 import (
 	"bytes"
-	"cmp"
+	"context"
 	"errors"
 	"fmt"
-	"math"
+	"io"
 	"os"
-	"slices"
+	"path/filepath"
 	"strings"
+	"sync"
 	"time"
+	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/ledongthuc/pdf"
+	"github.com/klippa-app/go-pdfium"
+	"github.com/klippa-app/go-pdfium/enums"
+	pdfiumerrors "github.com/klippa-app/go-pdfium/errors"
+	"github.com/klippa-app/go-pdfium/references"
+	"github.com/klippa-app/go-pdfium/requests"
+	"github.com/klippa-app/go-pdfium/structs"
+	"github.com/klippa-app/go-pdfium/webassembly"
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
-	"github.com/scruple-eval/scruple/internal/dataset/limited"
 )
 
 // Limits of a file. A thousand pages of dense text have 5 MB.
 const (
-	maxFile    = 64 << 20 // bytes
-	maxPages   = 5000
-	maxContent = 4 << 20  // bytes of drawing commands of a page, unpacked
-	maxText    = 16 << 20 // bytes of text
+	maxFile   = 64 << 20 // bytes
+	maxPages  = 5000
+	maxText   = 16 << 20 // bytes of text
+	maxMemory = 1 << 30  // bytes
+	maxTime   = time.Minute
 )
 
 // Text returns the text of a file, with a line ---PAGE n--- before each page.
@@ -57,27 +68,11 @@ func Text(file string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := isolated(data, Reader())
+	text, err := read(data, maxTime)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", file, err)
 	}
 	return text, nil
-}
-
-// Reader reads a file in memory.
-func Reader() limited.Reader {
-	return limited.Reader{Name: "PDF", Memory: 1 << 30, Time: time.Minute, Read: func(data []byte, _ string) ([]byte, error) {
-		text, err := read(data)
-		return []byte(text), err
-	}}
-}
-
-func isolated(data []byte, r limited.Reader) (string, error) {
-	text, err := r.Run(data, "")
-	if e := limited.Exceeded(""); errors.As(err, &e) {
-		err = damaged(e)
-	}
-	return string(text), err
 }
 
 var (
@@ -89,44 +84,137 @@ func damaged(err error) error {
 	return fmt.Errorf("the PDF is damaged or of an unknown kind: %w: open it and save it again, or save its text as .txt", err)
 }
 
+// pdfiums gives instances of PDFium, one at a time.
+var pdfiums = sync.OnceValues(func() (pdfium.Pool, error) { return start(maxMemory) })
+
+// start compiles PDFium. That takes seconds, so the result is kept in the user's cache if
+// there is one.
+func start(memory uint32) (pdfium.Pool, error) {
+	config := webassembly.Config{
+		MaxTotal:     1,
+		FSConfig:     wazero.NewFSConfig(), // no files
+		Stdout:       io.Discard,
+		Stderr:       io.Discard,
+		RandomSource: zeros{},
+		RuntimeConfig: wazero.NewRuntimeConfig().
+			WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesExceptionHandling). // as webassembly.Init has them
+			WithMemoryLimitPages(memory >> 16).
+			WithCloseOnContextDone(true),
+	}
+	if dir, err := os.UserCacheDir(); err == nil {
+		if cache, err := wazero.NewCompilationCacheWithDir(filepath.Join(dir, "scruple")); err == nil {
+			cached := config
+			cached.RuntimeConfig = config.RuntimeConfig.WithCompilationCache(cache)
+			if pool, err := webassembly.Init(cached); err == nil {
+				return pool, nil
+			}
+		}
+	}
+	return webassembly.Init(config)
+}
+
+// zeros is the source of random numbers of PDFium, so that its text depends on none.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+var reading sync.Mutex
+
 // read reads a file in memory.
-func read(data []byte) (text string, err error) {
+func read(data []byte, limit time.Duration) (string, error) {
 	if !bytes.Contains(data[:min(1024, len(data))], []byte("%PDF-")) {
 		return "", errors.New("the file is not a PDF: it does not begin with %PDF-")
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			text, err = "", damaged(fmt.Errorf("%v", p))
-		}
-	}()
-	r, err := pdf.NewReader(bytes.NewReader(data), int64(len(data)))
+	if !bytes.Contains(data[max(0, len(data)-1024):], []byte("%%EOF")) {
+		return "", damaged(errors.New("its end is missing"))
+	}
+	reading.Lock()
+	defer reading.Unlock()
+	pool, err := pdfiums()
+	if err != nil {
+		return "", fmt.Errorf("starting PDFium: %w", err)
+	}
+	return readBy(pool, data, limit)
+}
+
+// readBy reads a file with an instance of its own.
+func readBy(pool pdfium.Pool, data []byte, limit time.Duration) (string, error) {
+	in, err := pool.GetInstance(limit)
+	if err != nil {
+		return "", fmt.Errorf("starting PDFium: %w", err)
+	}
+	end := sync.OnceFunc(func() { _ = in.Kill() }) // Close would call an instance that may have failed
+	defer end()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	defer context.AfterFunc(ctx, end)()
+	text, err := pages(in, data)
+	if ctx.Err() != nil {
+		return "", damaged(fmt.Errorf("reading it takes longer than %v", limit))
+	}
+	return text, err
+}
+
+// reason is the first line of an error of PDFium, without its number or the calls that led
+// to it.
+func reason(err error) error {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	if strings.Contains(line, "wasm error") {
+		line = fmt.Sprintf("reading it fails or needs more than %d GB of memory (%s)", maxMemory>>30, line)
+	}
+	return errors.New(strings.TrimLeft(line, "0123456789: "))
+}
+
+// pages reads the pages of a file.
+func pages(in pdfium.Pdfium, data []byte) (string, error) {
+	open, err := in.OpenDocument(&requests.OpenDocument{File: &data})
 	switch {
-	case errors.Is(err, pdf.ErrInvalidPassword), err != nil && bytes.Contains(data, []byte("/Encrypt")):
+	case errors.Is(err, pdfiumerrors.ErrPassword), errors.Is(err, pdfiumerrors.ErrSecurity):
 		return "", errEncrypted
 	case err != nil:
-		return "", damaged(err)
+		return "", damaged(reason(err))
 	}
-	n := r.NumPage()
-	if n < 1 || n > maxPages {
-		return "", damaged(fmt.Errorf("it has %d pages, want 1 to %d", n, maxPages))
+	n, err := in.FPDF_GetPageCount(&requests.FPDF_GetPageCount{Document: open.Document})
+	if err != nil {
+		return "", damaged(reason(err))
+	}
+	if n.PageCount < 1 || n.PageCount > maxPages {
+		return "", damaged(fmt.Errorf("it has %d pages, want 1 to %d", n.PageCount, maxPages))
+	}
+	kind, err := in.FPDF_GetFormType(&requests.FPDF_GetFormType{Document: open.Document})
+	if err != nil {
+		return "", damaged(reason(err))
+	}
+	var form references.FPDF_FORMHANDLE
+	if kind.FormType != enums.FPDF_FORMTYPE_NONE {
+		f, err := in.FPDFDOC_InitFormFillEnvironment(&requests.FPDFDOC_InitFormFillEnvironment{Document: open.Document, FormFillInfo: inert})
+		if err != nil {
+			return "", damaged(reason(err))
+		}
+		form = f.FormHandle
+		// go-pdfium keeps the instances of all forms that are in use.
+		defer in.FPDFDOC_ExitFormFillEnvironment(&requests.FPDFDOC_ExitFormFillEnvironment{FormHandle: form})
 	}
 	var b strings.Builder
 	empty := true
-	for i := 1; i <= n; i++ {
-		page := r.Page(i)
-		if page.V.IsNull() {
-			return "", damaged(fmt.Errorf("page %d is missing", i))
+	for i := range n.PageCount {
+		p := page{in, requests.Page{ByIndex: &requests.PageByIndex{Document: open.Document, Index: i}}}
+		err := p.flatten(form)
+		text := ""
+		if err == nil {
+			text, err = p.text()
 		}
-		glyphs, err := pageGlyphs(page)
+		if many := (unmapped{}); errors.As(err, &many) {
+			return "", fmt.Errorf("page %d: %w", i+1, many)
+		}
 		if err != nil {
-			return "", damaged(fmt.Errorf("page %d: %w", i, err))
+			return "", damaged(fmt.Errorf("page %d: %w", i+1, reason(err)))
 		}
-		fmt.Fprintf(&b, "---PAGE %d---\n", i)
-		for _, direction := range glyphs {
-			lines := layout(direction)
-			empty = empty && strings.TrimSpace(lines) == ""
-			b.WriteString(lines)
-		}
+		fmt.Fprintf(&b, "---PAGE %d---\n%s", i+1, text)
+		empty = empty && text == ""
 		if b.Len() > maxText {
 			return "", fmt.Errorf("the PDF has more than %d MB of text: split it", maxText>>20)
 		}
@@ -137,56 +225,153 @@ func read(data []byte) (text string, err error) {
 	return b.String(), nil
 }
 
-// layout puts glyphs into lines.
-func layout(glyphs []pdf.Text) string {
-	glyphs = slices.DeleteFunc(glyphs, func(g pdf.Text) bool {
-		return g.S == "" || math.IsNaN(g.X) || math.IsNaN(g.Y) || math.IsInf(g.X, 0) || math.IsInf(g.Y, 0)
-	})
-	slices.SortStableFunc(glyphs, func(a, b pdf.Text) int { return cmp.Compare(b.Y, a.Y) })
+// inert does nothing for the forms of a file, whose values are only read.
+var inert = structs.FPDF_FORMFILLINFO{
+	FFI_Invalidate:         func(references.FPDF_PAGE, float64, float64, float64, float64) {},
+	FFI_SetCursor:          func(enums.FXCT) {},
+	FFI_SetTimer:           func(int, func(int)) int { return 0 },
+	FFI_KillTimer:          func(int) {},
+	FFI_GetLocalTime:       func() (t structs.FPDF_SYSTEMTIME) { return t },
+	FFI_GetPage:            func(references.FPDF_DOCUMENT, int) *references.FPDF_PAGE { return nil },
+	FFI_GetRotation:        func(references.FPDF_PAGE) enums.FPDF_PAGE_ROTATION { return 0 },
+	FFI_ExecuteNamedAction: func(string) {},
+}
+
+// A page is one of a file that is open.
+type page struct {
+	in pdfium.Pdfium
+	id requests.Page
+}
+
+// The flags of annotations that are not shown.
+const notShown = enums.FPDF_ANNOT_FLAG_HIDDEN | enums.FPDF_ANNOT_FLAG_NOVIEW
+
+// flatten makes the annotations that are shown part of the page.
+func (p page) flatten(form references.FPDF_FORMHANDLE) error {
+	n, err := p.in.FPDFPage_GetAnnotCount(&requests.FPDFPage_GetAnnotCount{Page: p.id})
+	if err != nil || n.Count == 0 {
+		return err
+	}
+	for i := n.Count - 1; i >= 0; i-- {
+		a, err := p.in.FPDFPage_GetAnnot(&requests.FPDFPage_GetAnnot{Page: p.id, Index: i})
+		if err != nil {
+			continue // it is null
+		}
+		flags, err := p.in.FPDFAnnot_GetFlags(&requests.FPDFAnnot_GetFlags{Annotation: a.Annotation})
+		if err != nil {
+			return err
+		}
+		look, err := p.in.FPDFAnnot_HasKey(&requests.FPDFAnnot_HasKey{Annotation: a.Annotation, Key: "AP"})
+		switch {
+		case err != nil:
+			return err
+		case flags.Flags&notShown != 0:
+			if _, err = p.in.FPDFPage_RemoveAnnot(&requests.FPDFPage_RemoveAnnot{Page: p.id, Index: i}); err != nil {
+				return err
+			}
+		case !look.HasKey && p.value(form, a.Annotation) != "":
+			return errors.New("the value of a form field is not drawn: print the PDF to a file, or save it with a program that draws forms")
+		}
+	}
+	_, err = p.in.FPDFPage_Flatten(&requests.FPDFPage_Flatten{Page: p.id})
+	return err
+}
+
+// value is what was written into a field, "" if the annotation is none.
+func (p page) value(form references.FPDF_FORMHANDLE, a references.FPDF_ANNOTATION) string {
+	kind, err := p.in.FPDFAnnot_GetFormFieldType(&requests.FPDFAnnot_GetFormFieldType{FormHandle: form, Annotation: a})
+	if err != nil || kind.FormFieldType < enums.FPDF_FORMFIELD_TYPE_COMBOBOX || kind.FormFieldType > enums.FPDF_FORMFIELD_TYPE_TEXTFIELD {
+		return ""
+	}
+	v, err := p.in.FPDFAnnot_GetFormFieldValue(&requests.FPDFAnnot_GetFormFieldValue{FormHandle: form, Annotation: a})
+	if err != nil {
+		return ""
+	}
+	return strings.Trim(v.FormFieldValue, " \x00")
+}
+
+// few is how many characters of any page may be shapes, such as the signs of a list.
+const few = 3
+
+// An unmapped is a page with many characters of which only the shapes are known.
+type unmapped struct{ bad, all int }
+
+func (e unmapped) Error() string {
+	return fmt.Sprintf("%d of %d characters have no text, only shapes: run text recognition (OCR) on the PDF, or save its text as .txt", e.bad, e.all)
+}
+
+// text returns the lines of a page.
+func (p page) text() (string, error) {
+	t, err := p.in.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: p.id})
+	if err != nil {
+		return "", err
+	}
+	n, err := p.in.FPDFText_CountChars(&requests.FPDFText_CountChars{TextPage: t.TextPage})
+	if err != nil {
+		return "", err
+	}
+	var units []uint16
+	var count unmapped
+	for i := range n.Count {
+		c, err := p.in.FPDFText_GetUnicode(&requests.FPDFText_GetUnicode{TextPage: t.TextPage, Index: i})
+		if err != nil {
+			return "", err
+		}
+		e, err := p.in.FPDFText_HasUnicodeMapError(&requests.FPDFText_HasUnicodeMapError{TextPage: t.TextPage, Index: i})
+		if err != nil {
+			return "", err
+		}
+		count.all++
+		switch r := rune(c.Unicode); {
+		case e.HasUnicodeMapError, r == 0, r == utf8.RuneError, r == 0xfffe, r == 0xffff:
+			count.bad++
+			units = append(units, utf8.RuneError)
+		case r == hyphen:
+			units = append(units, '-', '\n')
+		case r == ' ' && p.parted(t.TextPage, i):
+			units = append(units, '\n')
+		case r < ' ' && r != '\n', r == 0x7f:
+			units = append(units, ' ')
+		case utf16.IsSurrogate(r):
+			units = append(units, uint16(r)) // half of a character
+		default:
+			units = utf16.AppendRune(units, r)
+		}
+	}
+	if count.bad > few && count.bad*10 > count.all {
+		return "", count
+	}
+	if _, err := p.in.FPDFText_ClosePage(&requests.FPDFText_ClosePage{TextPage: t.TextPage}); err != nil {
+		return "", err
+	}
 	var b strings.Builder
-	for len(glyphs) > 0 {
-		first, n := glyphs[0], 1
-		for n < len(glyphs) && first.Y-glyphs[n].Y <= 0.4*size(first) {
-			n++
+	for line := range strings.Lines(string(utf16.Decode(units))) {
+		if words := strings.Fields(line); len(words) > 0 {
+			b.WriteString(strings.Join(words, " ") + "\n")
 		}
-		line(&b, glyphs[:n])
-		glyphs = glyphs[n:]
 	}
-	return b.String()
+	return b.String(), nil
 }
 
-// size is the font size of a glyph, which some files give as 1 or negative.
-func size(g pdf.Text) float64 { return max(math.Abs(g.FontSize), 1) }
+// hyphen is what PDFium gives for one at the end of a line that divides a word.
+const hyphen = 2
 
-// line writes the glyphs of one line.
-func line(b *strings.Builder, glyphs []pdf.Text) {
-	slices.SortStableFunc(glyphs, func(x, y pdf.Text) int { return cmp.Compare(x.X, y.X) })
-	var words strings.Builder
-	for i, g := range glyphs {
-		if i > 0 {
-			before := glyphs[i-1]
-			enough := 0.2
-			if before.W == 0 { // unknown, as the library does not read all fonts: few glyphs are wider than high
-				enough = 1.2
-			}
-			if g.X-(before.X+before.W) > enough*size(g) {
-				words.WriteByte(' ')
-			}
-		}
-		words.WriteString(clean(g.S))
+// parted reports whether a space is one that PDFium adds between characters that are neither
+// side by side nor one above the other. It does between forms, such as the fields of a
+// page, as it compares places inside of them.
+func (p page) parted(t references.FPDF_TEXTPAGE, i int) bool {
+	added, err := p.in.FPDFText_IsGenerated(&requests.FPDFText_IsGenerated{TextPage: t, Index: i})
+	if err != nil || !added.IsGenerated {
+		return false
 	}
-	if text := strings.Join(strings.Fields(words.String()), " "); text != "" {
-		b.WriteString(text)
-		b.WriteByte('\n')
+	before, err := p.in.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: t, Index: i - 1})
+	if err != nil {
+		return false
 	}
-}
-
-// clean makes what a glyph says valid text: control characters are spaces.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == utf8.RuneError {
-			return ' '
-		}
-		return r
-	}, s)
+	after, err := p.in.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: t, Index: i + 1})
+	if err != nil {
+		return false
+	}
+	a, b := before.Rect, after.Rect
+	return max(a.Left, b.Left) > min(a.Right, b.Right) && max(a.Bottom, b.Bottom) > min(a.Top, b.Top)
 }
