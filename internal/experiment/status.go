@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -57,15 +58,24 @@ type TrendPoint struct {
 	scale   say.Scale
 }
 
-// Say writes the figure of an arm with its interval.
+// Say writes the figure of an arm with its interval, and what it lacks.
 func (p TrendPoint) Say(of TrendOfAnArm) string {
-	return p.scale.Value(of.Value, false) + " (" + p.scale.Interval(of.Low, of.High, false) + ")"
+	said := p.scale.Value(of.Value, false) + " (" + p.scale.Interval(of.Low, of.High, false) + ")"
+	if of.Unscored > 0 {
+		said += fmt.Sprintf(", %d without a score", of.Unscored)
+	}
+	if of.Pending > 0 {
+		said += fmt.Sprintf(", %d not asked", of.Pending)
+	}
+	return said
 }
 
 // A TrendOfAnArm is the estimate for an arm.
 type TrendOfAnArm struct {
 	Arm string `json:"arm"`
 	eval.Measured
+	Unscored  int  `json:"unscored,omitempty"`  // without a score, failed trials included
+	Pending   int  `json:"pending,omitempty"`   // trials of the arm without an outcome
 	Simulated bool `json:"simulated,omitempty"` // its answers or the verdicts on them
 }
 
@@ -77,7 +87,8 @@ func PointOf(ctx context.Context, db *store.DB, r *store.Run, a *analyse.Analysi
 		p.Metric, p.scale = a.Metrics[i].Title, a.Metrics[i].Scale()
 		for _, arm := range a.Arms {
 			if e, ok := a.Estimate(arm.ID, a.Metrics[i].Name); ok && arm.Role == eval.RoleArm && e.Value.Defined() {
-				p.Arms = append(p.Arms, TrendOfAnArm{arm.ID, e.Measured(), arm.Simulated || arm.SimulatedJudge})
+				pending := arm.Planned - arm.OK - arm.Malformed - arm.Refused - arm.Failed
+				p.Arms = append(p.Arms, TrendOfAnArm{arm.ID, e.Measured(), e.Unscored, pending, arm.Simulated || arm.SimulatedJudge})
 			}
 		}
 	}
