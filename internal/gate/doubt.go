@@ -429,12 +429,16 @@ func (r Rule) byJudge(a *analyse.Analysis, c *Condition) {
 	}
 	var counted, combined []string
 	for _, e := range a.Estimates {
+		of := e.Metric + " of " + e.Arm
+		if e.Stratum != nil {
+			of += " in " + e.Stratum.Name + "=" + e.Stratum.Value
+		}
 		switch {
-		case e.Stratum != nil || !e.JudgeAlone || !r.readsScores(e.Arm, e.Metric):
+		case !r.readsOfJudge(e):
 		case e.Combined:
-			combined = append(combined, e.Metric+" of "+e.Arm)
+			combined = append(combined, of)
 		default:
-			counted = append(counted, e.Metric+" of "+e.Arm)
+			counted = append(counted, of)
 		}
 	}
 	var remedies []string
@@ -456,6 +460,19 @@ func (r Rule) byJudge(a *analyse.Analysis, c *Condition) {
 		c.JudgeAlone = true
 		c.Warnings = append(c.Warnings, fmt.Sprintf("rests %s, whom nobody checked: %s; %s", what, reversal, remedy))
 	}
+}
+
+// readsOfJudge reports whether a rule reads scores of an arm that people did not correct: all of them,
+// those of a stratum, or, across a factor, those of the judge.
+func (r Rule) readsOfJudge(e analyse.Estimate) bool {
+	if e.Stratum == nil {
+		return r.readsScores(e.Arm, e.Metric) && (e.JudgeAlone || e.ByJudge != nil && slices.Contains(r.across, e.Metric))
+	}
+	return e.JudgeAlone && slices.ContainsFunc(r.calls, func(x call) bool {
+		n := x.arms()
+		in := x.takes("stratum") && x.args[n+1] == e.Stratum.Name || x.takes("stratum=value") && x.args[n+1] == e.Stratum.Name+"="+e.Stratum.Value
+		return in && x.args[n] == e.Metric && slices.Contains(x.args[:n], e.Arm)
+	})
 }
 
 // judgesDiffer says that the rule compares arms by what different judges said.
@@ -490,8 +507,8 @@ const steps = 400
 // "" if none would, and says so where it cannot be tried.
 func (r Rule) reversal(a *analyse.Analysis, state State) string {
 	least, said := math.Inf(1), ""
-	if len(r.across) > 0 {
-		said = "how its errors enter a comparison across a factor is not known"
+	if len(r.across) > 0 || slices.ContainsFunc(a.Estimates, func(e analyse.Estimate) bool { return e.Stratum != nil && r.readsOfJudge(e) }) {
+		said = "how its errors enter a stratum, or a comparison across a factor, is not known"
 	}
 	try := func(metric, between string, move func(moved *analyse.Analysis, by analyse.Number)) {
 		m, _ := a.Metric(metric)

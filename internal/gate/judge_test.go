@@ -57,6 +57,44 @@ func TestJudgeAlone(t *testing.T) {
 	}
 }
 
+// TestMeasuredInStrata: people's verdicts on other items do not measure the judge in a stratum, and
+// what people corrected is not compared across a factor.
+func TestMeasuredInStrata(t *testing.T) {
+	x := &eval.Level{Name: "type", Value: "x"}
+	corrected, known := eval.Measured{}, names
+	known.Across, known.Factors, known.Strata = [][4]string{{"ctn", "plain", "composite", "type"}}, []string{"type"}, []string{"type=x", "type=y"}
+	for that, want := range map[string]gate.State{
+		"value_in('ctn','composite','type=x') > 0.8":         gate.Undecided,
+		"value_in('plain','composite','type=x') > 0.5":       gate.Pass,
+		"diff_in('ctn','plain','composite','type=x') > 0.2":  gate.Undecided,
+		"diff_max('ctn','plain','composite','type') > 0.2":   gate.Undecided,
+		"p_across('ctn','plain','composite','type') < 0.05":  gate.Undecided,
+		"diff_low('ctn','plain','composite') > 0":            gate.Pass,
+		"diff_in('ctn','plain','composite','type=y') >= 0.3": gate.Pass,
+	} {
+		a := analysis(0.1, 0.01, 0.5)
+		a.Metrics = []analyse.Metric{{Name: "composite", Min: 0, Max: 1}}
+		a.Estimates[0].ByJudge, a.Estimates[1].ByJudge = &corrected, &corrected
+		a.Estimates = append(a.Estimates, analyse.Estimate{Arm: "ctn", Metric: "composite", Stratum: x, JudgeAlone: true, Items: 50, Bounds: analyse.Bounds{Value: 0.9, Low: 0.85, High: 0.95}},
+			analyse.Estimate{Arm: "plain", Metric: "composite", Stratum: x, Items: 50, Bounds: analyse.Bounds{Value: 0.6, Low: 0.55, High: 0.65}})
+		for _, value := range []string{"x", "y"} {
+			c := a.Comparisons[0]
+			c.Stratum, c.Diff, c.Low, c.High = &eval.Level{Name: "type", Value: value}, 0.3, 0.25, 0.35
+			a.Comparisons = append(a.Comparisons, c)
+		}
+		a.Interactions = []analyse.Interaction{{A: "ctn", B: "plain", Metric: "composite", Factor: "type", P: 0.01}}
+		strict := rule(that)
+		strict.RequireMeasured = true
+		rules, problems := gate.Compile(strict, known)
+		if len(problems) > 0 {
+			t.Fatal(problems[0])
+		}
+		if v := rules.Decide(a); v.State != want || want == gate.Undecided && !strings.Contains(v.Conditions[0].Reason, "require_measured") {
+			t.Errorf("%s: %s, want %s: %+v", that, v.State, want, v.Conditions[0])
+		}
+	}
+}
+
 // TestJudgesDiffer: what compares arms that different judges judged decides nothing, whether it
 // would hold or not.
 func TestJudgesDiffer(t *testing.T) {
