@@ -120,6 +120,7 @@ type schemas struct {
 	broken []error            // of invalid files, with their names
 }
 
+// newSchemas reads the schemas of a folder; those that it lacks, and all of "", are the shipped ones.
 func newSchemas(dir string) *schemas { return &schemas{dir: dir, known: map[string]*Schema{}} }
 
 // get returns nil for a broken file. An error is that of the name.
@@ -134,7 +135,10 @@ func (c *schemas) get(name string) (*Schema, error) {
 		return nil, fmt.Errorf("schema %q is not a plain name: give the file name without folder and .json", name)
 	}
 	file := filepath.Join(c.dir, name+".json")
-	data, err := dataset.ReadFile(file)
+	data, err := []byte(nil), fs.ErrNotExist
+	if c.dir != "" {
+		data, err = dataset.ReadFile(file)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		shipped := "schemas/" + name + ".json"
 		if data, err = shippedSchemas.ReadFile(shipped); err != nil {
