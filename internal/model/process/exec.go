@@ -121,7 +121,7 @@ func (e *Exec) Complete(ctx context.Context, r *eval.Request) (eval.Response, er
 // explain adds to an error of a worker what the process wrote to standard error, and what
 // can be done.
 func (e *Exec) explain(w *worker, err error) error {
-	failure, _ := errors.AsType[*model.Error](err) // every one is
+	failure := asFailure(err)
 	if failure.Message == "" && failure.Err != nil {
 		failure.Message = failure.Err.Error()
 	}

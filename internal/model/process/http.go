@@ -105,7 +105,7 @@ func readBody(data []byte, id string) (eval.Response, error) {
 
 // failed completes an error with what the response's head says.
 func (h *HTTP) failed(x *model.Exchange, err error) error {
-	failure, _ := errors.AsType[*model.Error](err) // every one is
+	failure := asFailure(err)
 	failure.Status, failure.RequestID = x.Status, x.Header.Get("X-Request-Id")
 	if failure.Kind == eval.ErrMalformed && failure.Remedy == "" {
 		failure.Remedy = `the service must answer with one JSON object that has the key "output"`

@@ -40,6 +40,7 @@ package process
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -140,6 +141,14 @@ func noOutput(data []byte, output jsontext.Value) error {
 	return model.Malformed(`the answer has no "output", it has %s%s`, strings.Join(names, ", "), more)
 }
 
+// asFailure is an error as one of a model: an answer must not end the program by one of another kind.
+func asFailure(err error) *model.Error {
+	if failure, ok := errors.AsType[*model.Error](err); ok {
+		return failure
+	}
+	return &model.Error{Kind: eval.ErrMalformed, Message: err.Error(), Err: err}
+}
+
 // otherID is the error of an answer that is not to this request.
 func otherID(got model.Word, want string, data []byte) error {
 	if got == "" {
@@ -177,12 +186,12 @@ func textOf(output jsontext.Value) (string, error) {
 	switch output.Kind() {
 	case '"':
 		var s string
-		_ = jsonv2.Unmarshal(output, &s, lenient) // it could be read a moment ago
-		return s, nil
+		err := jsonv2.Unmarshal(output, &s, lenient)
+		return s, err
 	case '{', '[':
 		var b bytes.Buffer
-		_ = json.Compact(&b, output)
-		return b.String(), nil
+		err := json.Compact(&b, output)
+		return b.String(), err
 	}
 	return "", model.Malformed(`the answer's "output" is %s: want a text, an object or a list`, kindOf(output))
 }
