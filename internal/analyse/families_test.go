@@ -50,34 +50,44 @@ func TestNamedFamilies(t *testing.T) {
 	}
 }
 
+// family compares arms by one metric, with a correction over the comparisons.
+func family(t *testing.T, correction string, n int, names []string, score func(arm string, i int) eval.Score, pairs ...analyse.Pair) *analyse.Analysis {
+	t.Helper()
+	var items []eval.Item
+	for i := range n {
+		items = append(items, eval.Item{ID: fmt.Sprintf("i%03d", i)})
+	}
+	var arms []eval.Arm
+	for _, name := range names {
+		arms = append(arms, eval.Arm{ID: name})
+	}
+	c := analyse.NewCollector(&kinds, items, arms, asListed(items))
+	for i, it := range items {
+		for _, arm := range names {
+			c.Add(eval.Scored{Case: eval.CaseOf(eval.Trial{Item: it.ID, Arm: arm, Replicate: 1}, eval.Outcome{Kind: eval.OK}, nil), Scores: []eval.Score{score(arm, i)}})
+		}
+	}
+	q := question()
+	q.Run.Items, q.Run.Planned, q.Calibration, q.Samples, q.Study.Correction, q.Primary, q.Secondary = n, n*len(names), nil, 0, correction, []string{"correct"}, nil
+	q.Comparisons = pairs
+	a, err := c.Analyse(q, analyse.Sources{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
 // TestFamilyWithMissingScores: a step-wise correction spares a comparison the number of
 // those that are significant whatever their missing scores are.
 func TestFamilyWithMissingScores(t *testing.T) {
 	for _, missing := range []int{0, 8} {
-		var items []eval.Item
-		for i := range 200 {
-			items = append(items, eval.Item{ID: fmt.Sprintf("i%03d", i)})
-		}
-		arms := []eval.Arm{{ID: "a"}, {ID: "b"}, {ID: "old"}}
-		c := analyse.NewCollector(&kinds, items, arms, asListed(items))
-		for i, it := range items {
-			old := i < 100
-			for arm, wins := range map[string]int{"a": 22, "b": 14, "old": 0} {
-				right := i >= 5 && i < 100+wins
-				s := entry("correct", map[bool]float64{true: 1}[right || arm == "old" && old], 1)
-				if arm == "a" && i >= 50 && i < 50+missing {
-					s = without("correct", 1)
-				}
-				c.Add(eval.Scored{Case: eval.CaseOf(eval.Trial{Item: it.ID, Arm: arm, Replicate: 1}, eval.Outcome{Kind: eval.OK}, nil), Scores: []eval.Score{s}})
+		wins := map[string]int{"a": 22, "b": 14}
+		a := family(t, "holm", 200, []string{"a", "b", "old"}, func(arm string, i int) eval.Score {
+			if arm == "a" && i >= 50 && i < 50+missing {
+				return without("correct", 1)
 			}
-		}
-		q := question()
-		q.Run.Items, q.Run.Planned, q.Calibration, q.Samples, q.Study.Correction, q.Primary, q.Secondary = 200, 600, nil, 0, "holm", []string{"correct"}, nil
-		q.Comparisons = []analyse.Pair{{A: "a", B: "old", Primary: true}, {A: "b", B: "old", Primary: true}}
-		a, err := c.Analyse(q, analyse.Sources{})
-		if err != nil {
-			t.Fatal(err)
-		}
+			return entry("correct", map[bool]float64{true: 1}[i >= 5 && i < 100+wins[arm] || arm == "old" && i < 100], 1)
+		}, analyse.Pair{A: "a", B: "old", Primary: true}, analyse.Pair{A: "b", B: "old", Primary: true})
 		first, _ := a.Comparison("a", "old", "correct")
 		second, _ := a.Comparison("b", "old", "correct")
 		if !(first.P < 0.025 && second.P > 0.025 && second.P < 0.05) || missing > 0 && !(first.Least.P > 0.05) {
@@ -98,25 +108,14 @@ func TestOtherDirection(t *testing.T) {
 			if n >= 2 {
 				last.A, last.B = last.B, last.A
 			}
-			var items []eval.Item
-			for i := range 40 {
-				items = append(items, eval.Item{ID: fmt.Sprintf("i%02d", i)})
+			right := map[string]func(i int) bool{
+				"new":   func(i int) bool { return i >= wrong && i < 20 },
+				"old":   func(i int) bool { return i >= 5 && i < 20 },
+				"third": func(i int) bool { return i < 25 },
 			}
-			arms := []eval.Arm{{ID: "new"}, {ID: "old"}, {ID: "third"}}
-			c := analyse.NewCollector(&kinds, items, arms, asListed(items))
-			for i, it := range items {
-				for arm, right := range map[string]bool{"new": i >= wrong && i < 20, "old": i >= 5 && i < 20, "third": i < 25} {
-					s := entry("correct", map[bool]float64{true: 1}[right], 1)
-					c.Add(eval.Scored{Case: eval.CaseOf(eval.Trial{Item: it.ID, Arm: arm, Replicate: 1}, eval.Outcome{Kind: eval.OK}, nil), Scores: []eval.Score{s}})
-				}
-			}
-			q := question()
-			q.Run.Items, q.Run.Planned, q.Calibration, q.Samples, q.Study.Correction, q.Primary, q.Secondary = 40, 120, nil, 0, correction, []string{"correct"}, nil
-			q.Comparisons = []analyse.Pair{{A: "new", B: "old", Primary: true}, last}
-			a, err := c.Analyse(q, analyse.Sources{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := family(t, correction, 40, []string{"new", "old", "third"}, func(arm string, i int) eval.Score {
+				return entry("correct", map[bool]float64{true: 1}[right[arm](i)], 1)
+			}, analyse.Pair{A: "new", B: "old", Primary: true}, last)
 			old, _ := a.Comparison("new", "old", "correct")
 			near(t, correction+": the level of new − old", old.Level, 0.975)
 			near(t, correction+": the adjusted p of new − old", old.PAdjusted, min(1, 2*float64(old.P)))
