@@ -113,13 +113,12 @@ func (c *contrast) common(ctx context.Context) error {
 			return err
 		}
 	}
-	var added, changed, regraded int
-	for _, it := range c.x.Items() {
-		now, ok := planned[1][it.ID]
-		if !ok {
-			continue // asked by neither, or by the older run only
-		}
-		was, ok := planned[0][it.ID]
+	items := c.x.Items()
+	index := eval.IndexItems(items)
+	var added, changed, regraded, gone int
+	for id, now := range planned[1] {
+		was, ok := planned[0][id]
+		i, known := index.Find(id)
 		switch {
 		case !ok:
 			added++
@@ -127,8 +126,10 @@ func (c *contrast) common(ctx context.Context) error {
 			changed++
 		case was.Gold != now.Gold:
 			regraded++
+		case !known:
+			gone++
 		default:
-			c.items = append(c.items, it)
+			c.items = append(c.items, items[i])
 		}
 	}
 	slices.SortFunc(c.items, func(a, b eval.Item) int { return strings.Compare(a.ID, b.ID) })
@@ -138,7 +139,8 @@ func (c *contrast) common(ctx context.Context) error {
 	}
 	c.left = len(planned[0]) - len(c.items)
 	c.warnings.add(added, "item", "items", "that only the newer run has: left out")
-	c.warnings.add(c.left-changed-regraded, "item", "items", "that only the older run has: left out")
+	c.warnings.add(c.left-changed-regraded-gone, "item", "items", "that only the older run has: left out")
+	c.warnings.add(gone, "item", "items", "that the study no longer has: left out")
 	c.warnings.add(changed, "item", "items", "whose input differs between the runs: left out")
 	c.warnings.add(regraded, "item", "items", "with other gold in the older run: left out; score it again with `scruple score` to compare them")
 	return nil
