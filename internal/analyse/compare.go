@@ -175,7 +175,7 @@ func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error
 	if !r.paired(left) {
 		return r, nil
 	}
-	m := matched{xs: xs, ys: ys, cluster: clusters}
+	m := matched{xs: xs, ys: ys, cluster: clusters, parts: partsOf(t.q.Run.Replicates)}
 	m.numA, m.denA = c.clusters.sum(&c.sumA, both, func(i int) cell { return c.fraction(k.metric, k.a[i]) })
 	m.numB, m.denB = c.clusters.sum(&c.sumB, both, func(i int) cell { return c.fraction(k.metric, k.b[i]) })
 	if t.q.Run.Exploratory() {
