@@ -129,9 +129,12 @@ func (x *steps) putItems(run *Run, items []eval.Item) {
 	rows.flush()
 }
 
-// SetItems replaces the hashes of items.
-func (db *DB) SetItems(ctx context.Context, run *Run, items []eval.Item) error {
+// SetItems replaces the hashes of items, and records events with them.
+func (db *DB) SetItems(ctx context.Context, run *Run, items []eval.Item, events []Event) error {
 	return db.rewrite(ctx, run, func(x *steps) {
+		for _, e := range events {
+			x.addEvent(run, e)
+		}
 		x.putItems(run, items)
 		x.sumPlan(run.N)
 	})
