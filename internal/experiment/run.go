@@ -235,7 +235,13 @@ func (x *Experiment) Start(ctx context.Context, db *store.DB) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := db.CreateRun(ctx, now, x.Items(), x.Plan)
+	var events []store.Event // whose place in the order of all tells what tags were then
+	for _, p := range x.Bench.Pipelines() {
+		if p.Kind == "run" {
+			events = append(events, store.Event{At: now.CreatedAt, What: store.EventAnswers, Note: p.Target})
+		}
+	}
+	r, err := db.CreateRun(ctx, now, x.Items(), x.Plan, events...)
 	if err != nil {
 		return nil, err
 	}
