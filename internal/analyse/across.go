@@ -190,7 +190,8 @@ func (c *Collector) interaction(x Across, metric int, q Question, selections []s
 	if q.Run.Exploratory() {
 		return r, nil
 	}
-	return r, c.compareLevels(&r, levels, len(x.Levels) > 0, m.Binary, q)
+	err := c.compareLevels(&r, levels, len(x.Levels) > 0, m.Binary, q)
+	return r, err
 }
 
 // compareLevels compares the differences of all pairs of levels. Those of a factor of arms

@@ -183,6 +183,20 @@ func (c *contrast) analyse(ctx context.Context) (*analyse.Analysis, error) {
 		for _, p := range c.pairs {
 			wanted[p[i]] = c.name(i, p[i])
 		}
+		rated, err := c.x.ratings(c.x.Bench, c.cases(ctx, side, slices.Collect(maps.Keys(wanted))...))
+		if err != nil {
+			return nil, err
+		}
+		if rated != nil {
+			for j := range rated.Rated {
+				t := &rated.Rated[j].Trial
+				t.Arm = wanted[t.Arm]
+			}
+			if from.Ratings != nil {
+				rated.Rated, rated.Differ = append(from.Ratings.Rated, rated.Rated...), rated.Differ+from.Ratings.Differ
+			}
+			from.Ratings = rated
+		}
 		if err := c.collect(collector, wanted, side.DB.ScoresByItem(ctx, side.Run)); err != nil {
 			return nil, err
 		}
@@ -270,18 +284,8 @@ func (c *contrast) changes(ctx context.Context) (tables []eval.Table, err error)
 	if list == nil {
 		return nil, nil
 	}
-	index := eval.IndexItems(c.items)
-	cases := func(s Side, arm string) iter.Seq2[eval.Case, error] {
-		return func(yield func(eval.Case, error) bool) {
-			for k, err := range s.DB.Cases(ctx, s.Run) {
-				if _, common := index.Find(k.Item); (err != nil || common && k.Arm == arm) && (!yield(k, err) || err != nil) {
-					return
-				}
-			}
-		}
-	}
 	for _, p := range c.pairs {
-		changed, err := list(cases(c.sides[0], p[0]), cases(c.sides[1], p[1]))
+		changed, err := list(c.cases(ctx, c.sides[0], p[0]), c.cases(ctx, c.sides[1], p[1]))
 		if err != nil {
 			return nil, fmt.Errorf("listing what changed from %s to %s: %w", c.sides[0].Run.ID, c.sides[1].Run.ID, err)
 		}
@@ -295,6 +299,18 @@ func (c *contrast) changes(ctx context.Context) (tables []eval.Table, err error)
 		}
 	}
 	return tables, nil
+}
+
+// cases yields the cases of some arms on the items that are compared.
+func (c *contrast) cases(ctx context.Context, s Side, arms ...string) iter.Seq2[eval.Case, error] {
+	index := eval.IndexItems(c.items)
+	return func(yield func(eval.Case, error) bool) {
+		for k, err := range s.DB.Cases(ctx, s.Run) {
+			if _, common := index.Find(k.Item); (err != nil || common && slices.Contains(arms, k.Arm)) && (!yield(k, err) || err != nil) {
+				return
+			}
+		}
+	}
 }
 
 // unblindings are those that the ledgers have of the studies of both runs.
