@@ -81,7 +81,7 @@ func (s source) load() (*experiment.Experiment, error) {
 		if err != nil {
 			return err
 		}
-		same, err := before.GoesOn(ctx, db, last)
+		same, err := before.UpToDate(ctx, db, last)
 		if other = before; same {
 			x, other = before, x
 		}

@@ -31,7 +31,7 @@ func (x *Experiment) Decide(ctx context.Context, db *store.DB, r *store.Run, kep
 		}
 		if len(changes) > 0 {
 			return Result{}, discipline.NotAllowed("the study is not what was registered for %s:\n  %s\nundo the change, or give the reason with `%s`: it is recorded for good and printed on every report",
-				r.ID, strings.Join(changes, "\n  "), x.again("score", "--unblind", "…"))
+				r.ID, strings.Join(changes, "\n  "), x.commandLine("score", "--unblind", "…"))
 		}
 	}
 	if err := x.Current(ctx, db, r, kept); err != nil {
@@ -59,7 +59,7 @@ func (x *Experiment) Current(ctx context.Context, db *store.DB, r *store.Run, ke
 		return err
 	}
 	if kept.basis != x.basis() {
-		return discipline.NotAllowed("the metrics, comparisons or statistics of the study, or what scores are computed from, changed since run %s was analysed: run `%s` to analyse it again at no cost", r.ID, x.again("score"))
+		return discipline.NotAllowed("the metrics, comparisons or statistics of the study, or what scores are computed from, changed since run %s was analysed: run `%s` to analyse it again at no cost", r.ID, x.commandLine("score"))
 	}
 	return nil
 }
@@ -314,7 +314,7 @@ func (x *Experiment) unplanned(first deciding) (list [][3]string) {
 		}
 	}
 	for _, p := range x.Pairs {
-		for _, m := range x.deciding(p) {
+		for _, m := range x.metricsOf(p) {
 			decided, ok := planned[[3]string{p.A, p.B, m}]
 			if !p.Contrast && !(ok && (decided || !p.Primary || !slices.Contains(x.Primary, m))) {
 				list = append(list, [3]string{p.A, p.B, m})
