@@ -113,7 +113,7 @@ var elsewhere = []string{"name", "version", "suite", "description", "models", "s
 // the settings, see [Experiment.settings], and of the items, the keys of the suite and what
 // the judge is measured by. An analysis with another basis cannot decide.
 func (x *Experiment) basis() string {
-	keys := x.keys()
+	keys := x.File.Keys()
 	maps.DeleteFunc(keys, func(key string, _ json.RawMessage) bool { return slices.Contains(elsewhere, key) })
 	parts := []eval.Part{{Name: "judge", Value: x.Judge.Settings}, {Name: "arms in order", Value: fmt.Sprintf("%q", x.ArmIDs())}}
 	if j, ok := kit.Suited(x.Bench).(kit.CaseJudge); ok && j.Known().Beside != 0 {
@@ -133,18 +133,10 @@ func shortHash(parts []eval.Part) string {
 	return eval.HashOf([]byte(eval.EncodeParts(parts))).String()[:12]
 }
 
-// keys are those of the study in canonical form.
-func (x *Experiment) keys() (keys map[string]json.RawMessage) {
-	if err := json.Unmarshal(x.File.Canonical(), &keys); err != nil {
-		panic("experiment: the canonical study is not an object: " + err.Error()) // package study wrote it
-	}
-	return keys
-}
-
 // settings is a hash of the study's metrics, comparisons and statistics, which runs that are
 // compared should share.
 func (x *Experiment) settings() string {
-	keys := x.keys()
+	keys := x.File.Keys()
 	var execution struct {
 		MaxFailed json.RawMessage `json:"max_failed"`
 	}
