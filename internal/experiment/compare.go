@@ -36,7 +36,7 @@ func (x *Experiment) CompareRuns(ctx context.Context, older, newer Side) (*analy
 	if older.Run.ID == newer.Run.ID && older.DB.Path() == newer.DB.Path() {
 		return nil, fmt.Errorf("comparing run %s with itself: name two runs; with one, `scruple compare` shows the comparisons of its arms", newer.Run.ID)
 	}
-	c := contrast{x: x, sides: [2]Side{older, newer}, warnings: counted{"exploratory: the study plans no comparison of two runs"}}
+	c := runComparison{x: x, sides: [2]Side{older, newer}, warnings: counted{"exploratory: the study plans no comparison of two runs"}}
 	var scored [2][]string
 	for i, s := range c.sides {
 		var err error
@@ -62,8 +62,8 @@ func scoredArms(ctx context.Context, s Side) ([]string, error) {
 	return list, err
 }
 
-// contrast is a comparison of two runs, the older one first.
-type contrast struct {
+// runComparison is a comparison of two runs, the older one first.
+type runComparison struct {
 	x        *Experiment
 	sides    [2]Side
 	pairs    [][2]string // their arms
@@ -73,7 +73,7 @@ type contrast struct {
 }
 
 // match pairs the arms that have scores.
-func (c *contrast) match(scored [2][]string) error {
+func (c *runComparison) match(scored [2][]string) error {
 	older, newer := c.sides[0], c.sides[1]
 	if older.Arm != "" || newer.Arm != "" {
 		pair := [2]string{cmp.Or(older.Arm, newer.Arm), cmp.Or(newer.Arm, older.Arm)}
@@ -105,7 +105,7 @@ func (c *contrast) match(scored [2][]string) error {
 }
 
 // common takes the items that both runs have with the same input and gold.
-func (c *contrast) common(ctx context.Context) error {
+func (c *runComparison) common(ctx context.Context) error {
 	var planned [2]map[string]eval.Item
 	for i, s := range c.sides {
 		var err error
@@ -146,7 +146,7 @@ func (c *contrast) common(ctx context.Context) error {
 	return nil
 }
 
-func (c *contrast) analyse(ctx context.Context) (*analyse.Analysis, error) {
+func (c *runComparison) analyse(ctx context.Context) (*analyse.Analysis, error) {
 	q := c.x.question()
 	q.Comparisons, q.Overall = nil, false
 	older, newer := c.sides[0], c.sides[1]
@@ -219,7 +219,7 @@ func (c *contrast) analyse(ctx context.Context) (*analyse.Analysis, error) {
 }
 
 // name is the name of an arm of a side in the analysis.
-func (c *contrast) name(side int, arm string) string {
+func (c *runComparison) name(side int, arm string) string {
 	older, newer := c.sides[0], c.sides[1]
 	if side == 0 && older.DB != newer.DB && older.Run.ID == newer.Run.ID { // of another store
 		return "earlier " + older.Run.ID + ":" + arm
@@ -229,7 +229,7 @@ func (c *contrast) name(side int, arm string) string {
 
 // judges adds to the question how the judges of the two runs differ, and returns the versions of
 // their models that answered.
-func (c *contrast) judges(ctx context.Context, q *analyse.Question) (from analyse.Sources, err error) {
+func (c *runComparison) judges(ctx context.Context, q *analyse.Question) (from analyse.Sources, err error) {
 	var bases [2]map[[2]string]int64
 	var parts [2]map[string]string
 	for i, side := range c.sides {
@@ -279,7 +279,7 @@ func (c *contrast) judges(ctx context.Context, q *analyse.Question) (from analys
 }
 
 // changes are the tables of the suite of what differs between the runs.
-func (c *contrast) changes(ctx context.Context) (tables []eval.Table, err error) {
+func (c *runComparison) changes(ctx context.Context) (tables []eval.Table, err error) {
 	list := c.x.Bench.Capabilities().Changes
 	if list == nil {
 		return nil, nil
@@ -302,7 +302,7 @@ func (c *contrast) changes(ctx context.Context) (tables []eval.Table, err error)
 }
 
 // cases yields the cases of some arms on the items that are compared.
-func (c *contrast) cases(ctx context.Context, s Side, arms ...string) iter.Seq2[eval.Case, error] {
+func (c *runComparison) cases(ctx context.Context, s Side, arms ...string) iter.Seq2[eval.Case, error] {
 	index := eval.IndexItems(c.items)
 	return func(yield func(eval.Case, error) bool) {
 		for k, err := range s.DB.Cases(ctx, s.Run) {
@@ -314,7 +314,7 @@ func (c *contrast) cases(ctx context.Context, s Side, arms ...string) iter.Seq2[
 }
 
 // unblindings are those that the ledgers have of the studies of both runs.
-func (c *contrast) unblindings() (*analyse.Discipline, error) {
+func (c *runComparison) unblindings() (*analyse.Discipline, error) {
 	d, done := &analyse.Discipline{}, map[string]bool{}
 	for _, s := range c.sides {
 		book, err := discipline.BookOf(s.Run.StudyPath)
@@ -336,7 +336,7 @@ func (c *contrast) unblindings() (*analyse.Discipline, error) {
 }
 
 // collect adds the trials of some arms under other names, a case at a time.
-func (c *contrast) collect(into *analyse.Collector, wanted map[string]string, scores iter.Seq2[store.TrialScores, error]) error {
+func (c *runComparison) collect(into *analyse.Collector, wanted map[string]string, scores iter.Seq2[store.TrialScores, error]) error {
 	index := eval.IndexItems(c.items)
 	var open eval.Scored
 	flush := func() {
@@ -371,7 +371,7 @@ func (c *contrast) collect(into *analyse.Collector, wanted map[string]string, sc
 }
 
 // sameBasis warns if the runs were scored by other settings.
-func (c *contrast) sameBasis(ctx context.Context, a *analyse.Analysis) error {
+func (c *runComparison) sameBasis(ctx context.Context, a *analyse.Analysis) error {
 	var bases [2]string
 	for i, s := range c.sides {
 		_, _, basis, err := s.DB.Analysis(ctx, s.Run)
