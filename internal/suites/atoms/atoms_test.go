@@ -44,16 +44,16 @@ func starter(t testing.TB, files map[string]string, overrides ...string) (kit.Be
 	if err != nil {
 		return nil, err
 	}
-	return Open(f, s)
+	return open(f, s)
 }
 
-func mustOpen(t testing.TB, files map[string]string, overrides ...string) *Bench {
+func mustOpen(t testing.TB, files map[string]string, overrides ...string) *bench {
 	t.Helper()
 	b, err := starter(t, files, overrides...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b.(*Bench)
+	return b.(*bench)
 }
 
 // foreseen answers as a good model would.
@@ -131,7 +131,7 @@ func (g gives) Ask(context.Context, string, eval.Request) (eval.Response, error)
 }
 
 // score performs a trial with the fake and returns its pooled metrics.
-func score(t testing.TB, b *Bench, item, arm string) map[string]float64 {
+func score(t testing.TB, b *bench, item, arm string) map[string]float64 {
 	t.Helper()
 	tr := eval.Trial{Item: item, Arm: arm, Replicate: 1}
 	o, err := b.Perform(t.Context(), tr, asker{})
@@ -748,7 +748,7 @@ func (correction) Corrected(string, string, []eval.LabelledTwice) (eval.Measured
 // TestCorrectedRates: the error of the judge is known for the support of claims by sources.
 // What covers a gold claim is another question, and no question at all if nothing was emitted.
 func TestCorrectedRates(t *testing.T) {
-	b := &Bench{quality: &quality{Judge: rules}}
+	b := &bench{quality: &quality{Judge: rules}}
 	b.add("a", new(arm))
 	covered := eval.Fraction{Num: 1, Den: 4}
 	var got []string
@@ -891,7 +891,7 @@ func TestJudgeByChance(t *testing.T) {
 		}
 		m, err := b.Measure(nil)
 		scorer, k := b.Calibrate(m)
-		j := scorer.(*Bench).judgement(&p, vs)
+		j := scorer.(*bench).judgement(&p, vs)
 		if err != nil || k.Failed == decides || j.missing == decides || !decides && j.why != eval.JudgeFailed {
 			t.Errorf("right on %v of 10: %+v, %+v, %v", rates, k, j, err)
 		}

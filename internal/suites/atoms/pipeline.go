@@ -65,7 +65,7 @@ func candidateSchema(o *ontology.Ontology) []byte {
 
 // extractRequest asks for the candidates of one document with a forced tool call,
 // unless the model's settings ask for structure in another way.
-func (b *Bench) extractRequest(a *arm, c *sample, d source) eval.Request {
+func (b *bench) extractRequest(a *arm, c *sample, d source) eval.Request {
 	r := kit.RequestTo(a.Settings)
 	r.Item, r.System = c.id, a.instructions
 	r.Messages = []eval.Message{{Role: "user", Content: "Document " + d.Name + ":\n\n" + d.Text}}
@@ -84,7 +84,7 @@ func (b *Bench) extractRequest(a *arm, c *sample, d source) eval.Request {
 
 // pipeline asks about each document, and then works without a model: it makes ids,
 // merges duplicates, links, writes files and, if asked to, repairs.
-func (b *Bench) pipeline(ctx context.Context, a *arm, c *sample, ask eval.Asker) (eval.Outcome, error) {
+func (b *bench) pipeline(ctx context.Context, a *arm, c *sample, ask eval.Asker) (eval.Outcome, error) {
 	var all []candidate
 	var o eval.Outcome
 	readable := 0
@@ -117,7 +117,7 @@ func (b *Bench) pipeline(ctx context.Context, a *arm, c *sample, ask eval.Asker)
 
 // readCandidates reads the candidates in a model's answer. Lenient means that its object
 // was repaired or in another one.
-func (b *Bench) readCandidates(r eval.Response) (list []candidate, lenient bool, kind eval.OutcomeKind, reason, detail string) {
+func (b *bench) readCandidates(r eval.Response) (list []candidate, lenient bool, kind eval.OutcomeKind, reason, detail string) {
 	if r.Stop == eval.StopRefused {
 		return nil, false, eval.Refused, declined, r.Refusal
 	}

@@ -18,7 +18,7 @@ const maxShown = 60
 
 // Show shows the first trial of a case: the graph of gold and answer, claims beside
 // the sentence they rest on, and the problems of files and graph.
-func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
+func (b *bench) Show(c eval.Case) (eval.Exhibit, error) {
 	s, t, x, err := b.Shown(c, "extracted by")
 	if err != nil {
 		return x, fmt.Errorf("atoms: %w", err)

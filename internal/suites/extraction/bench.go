@@ -25,9 +25,9 @@ const (
 	splitTest = "test"
 )
 
-// A Bench is the suite bound to one study. It is safe for
+// A bench is the suite bound to one study. It is safe for
 // concurrent use.
-type Bench struct {
+type bench struct {
 	kit.Base[*Document, *arm] // without data: documents are not kept in memory
 
 	study      *Study
@@ -55,13 +55,13 @@ type Bench struct {
 	doubtful    int
 }
 
-// Open binds the suite to a study: it reads and validates kernels, schemas and
+// open binds the suite to a study: it reads and validates kernels, schemas and
 // documents. The error is a [study.Errors] with all errors, each with its file
 // and line.
-func Open(f *study.File, s *Study) (*Bench, error) {
+func open(f *study.File, s *Study) (*bench, error) {
 	var errs study.Errors
 	fault := func(key, format string, args ...any) { errs.Add(f.Errorf(key, format, args...)) }
-	b := &Bench{study: s, weights: s.weights(), mix: trustedJudge, schemas: newSchemas(f.Resolve(s.Schemas)), recent: new(recent)}
+	b := &bench{study: s, weights: s.weights(), mix: trustedJudge, schemas: newSchemas(f.Resolve(s.Schemas)), recent: new(recent)}
 	if s.JudgeModel != "" {
 		b.judgeModel = s.Judge()
 	}
@@ -115,7 +115,7 @@ func checkWeights(s *Study, fault func(key, format string, args ...any)) {
 }
 
 // checkLists checks the lists that the study names.
-func (b *Bench) checkLists(fault func(key, format string, args ...any)) {
+func (b *bench) checkLists(fault func(key, format string, args ...any)) {
 	members := map[string][]string{} // of the records of a list
 	for _, s := range b.schemas.used() {
 		for _, f := range s.Fields {
@@ -143,7 +143,7 @@ func (b *Bench) checkLists(fault func(key, format string, args ...any)) {
 
 // load reads and validates every document once and keeps what planning and
 // analysis need. An error that several documents have is reported once.
-func (b *Bench) load(errs *study.Errors) {
+func (b *bench) load(errs *study.Errors) {
 	strata := map[string][]eval.Level{} // shared between documents
 	first := map[string]place{}         // by id
 	type cause struct {
@@ -190,7 +190,7 @@ func (b *Bench) load(errs *study.Errors) {
 }
 
 // admit validates a document and adds its item.
-func (b *Bench) admit(at place, d *Document, first map[string]place, strata map[string][]eval.Level, part string) (errs []error) {
+func (b *bench) admit(at place, d *Document, first map[string]place, strata map[string][]eval.Level, part string) (errs []error) {
 	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if d.ID == "" {
 		fault("document_id is missing: every document needs one, unique in the study")
@@ -240,17 +240,17 @@ var errHere = errors.New("this document")
 // mostWarnings is the number of warnings about data that are kept.
 const mostWarnings = 200
 
-func (b *Bench) warn(at place, text string) {
+func (b *bench) warn(at place, text string) {
 	if b.doubtful++; b.doubtful <= mostWarnings {
 		b.warnings = append(b.warnings, at.locate(errors.New(text)).Error())
 	}
 }
 
 // Items are the documents.
-func (b *Bench) Items() []eval.Item { return b.items }
+func (b *bench) Items() []eval.Item { return b.items }
 
 // Close closes the document files.
-func (b *Bench) Close() error {
+func (b *bench) Close() error {
 	var errs []error
 	for _, p := range b.parts {
 		errs = append(errs, p.Close())
@@ -259,12 +259,12 @@ func (b *Bench) Close() error {
 }
 
 // Capabilities are what the suite has of them.
-func (b *Bench) Capabilities() eval.Capabilities {
+func (b *bench) Capabilities() eval.Capabilities {
 	return eval.Capabilities{Warnings: b.Warnings, Notes: b.notes, Facts: b.Facts, Report: b.Report, Records: b.Records, Ratings: b.Ratings, Calibrator: b, Annotated: b}
 }
 
 // Warnings are about gold that looks wrong but is legal.
-func (b *Bench) Warnings() []string {
+func (b *bench) Warnings() []string {
 	if more := b.doubtful - len(b.warnings); more > 0 {
 		return append(slices.Clip(b.warnings), fmt.Sprintf("and %d more values of gold like these", more))
 	}
@@ -272,7 +272,7 @@ func (b *Bench) Warnings() []string {
 }
 
 // notes list the members of documents that Scruple does not know, once.
-func (b *Bench) notes() []string {
+func (b *bench) notes() []string {
 	named := b.study.Documents.named()
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(b.members)), func(name string) bool { return slices.Contains(named, name) })
 	if len(names) == 0 {
@@ -283,7 +283,7 @@ func (b *Bench) notes() []string {
 
 // checkMapping reports keys of the mapping that documents do not have, and what it names and no
 // document has.
-func (b *Bench) checkMapping(fault func(key, format string, args ...any)) {
+func (b *bench) checkMapping(fault func(key, format string, args ...any)) {
 	m := &b.study.Documents.Mapping
 	known := slices.Sorted(maps.Keys(b.members))
 	has := func(key, name string) {
@@ -308,7 +308,7 @@ func (b *Bench) checkMapping(fault func(key, format string, args ...any)) {
 }
 
 // Facts counts the prompts that cannot run; strata count the documents.
-func (b *Bench) Facts() []eval.Fact {
+func (b *bench) Facts() []eval.Fact {
 	if b.waiting == 0 {
 		return nil
 	}
@@ -402,7 +402,7 @@ func (r *recent) add(d *prepared) {
 }
 
 // document reads a document with its gold.
-func (b *Bench) document(id string) (*prepared, error) {
+func (b *bench) document(id string) (*prepared, error) {
 	item, ok := b.index.Find(id)
 	if !ok {
 		return nil, fmt.Errorf("extraction: no document %q in this study", id)
@@ -430,7 +430,7 @@ func (b *Bench) document(id string) (*prepared, error) {
 // Basis returns what a trial depends on beside the document and the prompt: the fields of
 // the schema that programs are sent, and the gold that simulated models and the calibration
 // arm answer from, and that decides which quotes the judge is asked about.
-func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
+func (b *bench) Basis(t eval.Trial) (on eval.Basis) {
 	a := b.Arm(t.Arm)
 	place, ok := b.index.Find(t.Item)
 	if a == nil || !ok {
@@ -462,10 +462,10 @@ func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
 }
 
 // calibrates reports whether the judge is calibrated on the documents of a split.
-func (b *Bench) calibrates(split string) bool { return !b.hasDev || split == splitDev }
+func (b *bench) calibrates(split string) bool { return !b.hasDev || split == splitDev }
 
 // Perform gets the arm's answer for the document. It makes at most one call.
-func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
+func (b *bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
 	a := b.Arm(t.Arm)
 	if a == nil {
 		return eval.Outcome{}, fmt.Errorf("extraction: no arm %q in this study", t.Arm)
@@ -555,7 +555,7 @@ type payload struct {
 
 // Score turns the outcomes of a case into fractions. It depends only on them
 // and the document.
-func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
+func (b *bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	d, err := b.document(c.Item)
 	role := eval.RoleArm
 	if arm := b.Arm(c.Arm); arm != nil {
@@ -576,7 +576,7 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 
 // score lists the scores of an outcome: by field in schema order, then those of
 // the whole answer.
-func (b *Bench) score(dst []eval.Score, d *prepared, o *eval.Outcome, vs []eval.Verdict, role eval.Role) []eval.Score {
+func (b *bench) score(dst []eval.Score, d *prepared, o *eval.Outcome, vs []eval.Verdict, role eval.Role) []eval.Score {
 	x, results := b.assess(d, o, vs)
 	m := emitter{scores: dst, plain: b.plain}
 	if d.schema.nested {
@@ -602,7 +602,7 @@ func (b *Bench) score(dst []eval.Score, d *prepared, o *eval.Outcome, vs []eval.
 }
 
 // assess parses an outcome and scores its fields.
-func (b *Bench) assess(d *prepared, o *eval.Outcome, vs []eval.Verdict) (*arranged, []result) {
+func (b *bench) assess(d *prepared, o *eval.Outcome, vs []eval.Verdict) (*arranged, []result) {
 	x := d.arrange(answerOf(o, d.schema))
 	x.plain = x.plain || b.plain && o.Kind != eval.OK
 	return x, x.assess(d, b.mix, b.judge(vs))

@@ -57,7 +57,7 @@ func checkCase(data []byte) (kit.Result, error) {
 			return kit.Result{}, err
 		}
 	}
-	b := &Bench{weights: DefaultWeights, mix: trustedJudge}
+	b := &bench{weights: DefaultWeights, mix: trustedJudge}
 	o := outcomeOf(answer, eval.StopEnd, &c.Schema)
 	got := map[string]float64{}
 	for _, s := range b.score(nil, d.ready(), &o, nil, eval.RoleArm) {

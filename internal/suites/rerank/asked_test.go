@@ -28,7 +28,7 @@ func (l *listener) Ask(_ context.Context, _ string, r eval.Request) (eval.Respon
 	return l.answer, l.err
 }
 
-func (l *listener) perform(t *testing.T, b *Bench, arm string) (eval.Outcome, record) {
+func (l *listener) perform(t *testing.T, b *bench, arm string) (eval.Outcome, record) {
 	t.Helper()
 	l.requests = nil
 	o, err := b.Perform(t.Context(), eval.Trial{Item: b.Items()[0].ID, Arm: arm, Replicate: 1}, l)

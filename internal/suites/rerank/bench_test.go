@@ -67,9 +67,9 @@ func opened(t *testing.T, text string, change func(lines []string)) (*study.File
 	return f, s
 }
 
-func starter(t *testing.T, text string) (*Bench, error) {
+func starter(t *testing.T, text string) (*bench, error) {
 	t.Helper()
-	return Open(opened(t, text, nil))
+	return open(opened(t, text, nil))
 }
 
 // TestArmHashesStay: runs of earlier versions have these hashes, and an unchanged study is none
@@ -125,7 +125,7 @@ attacks: {names: [inject_hidden], defence: both}
 }
 
 // perform runs one trial of a local arm.
-func perform(t *testing.T, b *Bench, arm string, i int) (eval.Outcome, map[string]float64) {
+func perform(t *testing.T, b *bench, arm string, i int) (eval.Outcome, map[string]float64) {
 	t.Helper()
 	trial := eval.Trial{Item: b.Items()[i].ID, Arm: arm, Replicate: 1}
 	o, err := b.Perform(t.Context(), trial, nil)
@@ -237,7 +237,7 @@ func TestOpenErrors(t *testing.T) {
 
 // TestBadData: Open reports all invalid requests at once, with file and line.
 func TestBadData(t *testing.T) {
-	_, err := Open(opened(t, local, func(lines []string) {
+	_, err := open(opened(t, local, func(lines []string) {
 		lines[1] = strings.Replace(lines[1], `"gold":"`+field(t, lines[1], "gold")+`"`, `"gold":"i01"`, 1)
 		lines[3] = strings.Replace(lines[3], `"op":"AND"`, `"op":"XOR"`, 1)
 		lines[5] = strings.Replace(lines[5], `"gold":"`, `"gold":"nobody`, 1)

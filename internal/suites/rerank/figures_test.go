@@ -14,7 +14,7 @@ import (
 
 // asAsked returns values that identify the query: the size of the arm, and for a
 // difference what is subtracted.
-type asAsked struct{ b *Bench }
+type asAsked struct{ b *bench }
 
 func (r asAsked) Estimate(arm, metric string) (eval.Measured, bool) {
 	a := r.b.Arm(arm)

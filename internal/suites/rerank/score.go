@@ -19,7 +19,7 @@ const goldIsNew = "gold was not among the candidates that were ranked"
 
 // Score turns the outcomes of a case into fractions. Without a prediction gold
 // has no rank: it is a miss with reciprocal rank 0.
-func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
+func (b *bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	return kit.ScoreTrials(dst, c, func(dst []eval.Score, t *eval.Judged) []eval.Score {
 		_, r, err := b.find(t.Trial)
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 
 func exports() []kit.Export {
 	return []kit.Export{{Name: "schemas", Packed: true, Doc: "response_database.csv, scored_database.csv, fragment_outcomes.csv (schemas 4 to 6), failure_codes_MODEL.csv and single_failure_codes_MODEL.csv (schema 7), call_log.csv and appendix_F1_session_log.csv",
-		Write: func(b kit.Bench, k kit.Kept, dir string) (string, error) { return b.(*Bench).export(k, dir) }}}
+		Write: func(b kit.Bench, k kit.Kept, dir string) (string, error) { return b.(*bench).export(k, dir) }}}
 }
 
 // none is how the schemas write a missing value.
@@ -61,7 +61,7 @@ func (r *row) details() string {
 }
 
 // response are the cells of schema 4.
-func (b *Bench) response(r *row) []string {
+func (b *bench) response(r *row) []string {
 	call := make([]string, 4)
 	if c := r.call; c != nil && c.ErrKind == "" {
 		u := c.Response.Usage
@@ -146,7 +146,7 @@ func (a *arm) family() string {
 }
 
 // export writes the files of schemas 4 to 7 and of appendix F.1.
-func (b *Bench) export(k kit.Kept, dir string) (string, error) {
+func (b *bench) export(k kit.Kept, dir string) (string, error) {
 	cells, err := b.cells(k)
 	calls, errCalls := lastCalls(k)
 	sessions, errSessions := k.Sessions()
@@ -217,7 +217,7 @@ func lastCalls(k kit.Kept) (map[eval.Trial]*eval.Call, error) {
 }
 
 // cells are the cells of a run in plan order: those of the study's fragments and arms.
-func (b *Bench) cells(k kit.Kept) (cells []*cell, err error) {
+func (b *bench) cells(k kit.Kept) (cells []*cell, err error) {
 	seen := map[eval.Trial]bool{}
 	var of eval.Case
 	add := func() { // the trials of a fragment and arm follow each other

@@ -30,7 +30,7 @@ const (
 const emergent = "emergent"
 
 // codes lists the failure codes with what they mean.
-func (b *Bench) codes() (names, meanings []string) {
+func (b *bench) codes() (names, meanings []string) {
 	for i, d := range b.domains {
 		for j, c := range d.Checkpoints {
 			names = append(names, code(i, j))
@@ -44,7 +44,7 @@ func (b *Bench) codes() (names, meanings []string) {
 func code(domain, place int) string { return fmt.Sprintf("F%d.%d", domain+1, place+1) }
 
 // domainOf returns the domain of a code, from 1; 0 for an emergent one.
-func (b *Bench) domainOf(name string) int {
+func (b *bench) domainOf(name string) int {
 	for i, d := range b.domains {
 		for j := range d.Checkpoints {
 			if name == code(i, j) {
@@ -56,9 +56,9 @@ func (b *Bench) domainOf(name string) int {
 }
 
 // names are the names of the labels, and domainNames those of the domains.
-func (b *Bench) names() []string { return namesOf(b.labels, func(l Label) string { return l.Name }) }
+func (b *bench) names() []string { return namesOf(b.labels, func(l Label) string { return l.Name }) }
 
-func (b *Bench) domainNames() []string {
+func (b *bench) domainNames() []string {
 	return namesOf(b.domains, func(d Domain) string { return d.Name })
 }
 
@@ -70,7 +70,7 @@ func namesOf[T any](list []T, name func(T) string) (names []string) {
 }
 
 // nameOf is the name of a label, or another text for a run without a label.
-func (b *Bench) nameOf(label int, without string) string {
+func (b *bench) nameOf(label int, without string) string {
 	if label == wording.None {
 		return without
 	}
@@ -78,7 +78,7 @@ func (b *Bench) nameOf(label int, without string) string {
 }
 
 // complete completes a task with the labels, checklist and codes of the study.
-func (b *Bench) complete(t study.Task) study.Task {
+func (b *bench) complete(t study.Task) study.Task {
 	if t.Kind == "assessment" {
 		if t.Labels == nil {
 			t.Labels = b.names()
@@ -134,7 +134,7 @@ func (b *Bench) complete(t study.Task) study.Task {
 }
 
 // runs are the numbers of the runs on a fragment.
-func (b *Bench) runs() (list []string) {
+func (b *bench) runs() (list []string) {
 	for r := range b.replicates {
 		list = append(list, strconv.Itoa(r+1))
 	}
@@ -142,7 +142,7 @@ func (b *Bench) runs() (list []string) {
 }
 
 // Queue lists the answers of a queue.
-func (b *Bench) Queue(name string, cases iter.Seq2[eval.Case, error]) (list []eval.Queued, err error) {
+func (b *bench) Queue(name string, cases iter.Seq2[eval.Case, error]) (list []eval.Queued, err error) {
 	queues := []string{queueLabel, queueCoherence, queueFailures, queueSingle}
 	if !slices.Contains(queues, name) {
 		return nil, fmt.Errorf("there is no queue %q: the queues are %s", name, strings.Join(queues, ", "))
@@ -198,7 +198,7 @@ const stratumDoubt = "in doubt"
 
 // readAs is the label that the reader reads in an answer, stratumDoubt, or "" for an answer
 // in which there is nothing to read.
-func (b *Bench) readAs(o *eval.Outcome) string {
+func (b *bench) readAs(o *eval.Outcome) string {
 	switch p := b.reply(o); {
 	case p.label != wording.None:
 		return b.labels[p.label].Name
@@ -209,7 +209,7 @@ func (b *Bench) readAs(o *eval.Outcome) string {
 }
 
 // unread reports whether a run waits for a person to read its label.
-func (b *Bench) unread(a Assessment) bool {
+func (b *bench) unread(a Assessment) bool {
 	return b.labelled != "" && inDoubt(a.Reason) && a.Read == ""
 }
 
@@ -217,12 +217,12 @@ func (b *Bench) unread(a Assessment) bool {
 func codes(queue string) bool { return queue == queueFailures || queue == queueSingle }
 
 // isMain reports whether an arm runs the model whose failures are coded.
-func (b *Bench) isMain(a *arm) bool { return a != nil && a.Settings != nil && a.Settings.ID == b.main }
+func (b *bench) isMain(a *arm) bool { return a != nil && a.Settings != nil && a.Settings.ID == b.main }
 
 // representative returns the replicate that shows the failure of the main model on a
 // fragment most clearly: of the runs of type 1, the one with the largest difference of
 // indicators; the first if several are equal. 0: the fragment is not in the queue.
-func (b *Bench) representative(x *cell, queue string) int {
+func (b *bench) representative(x *cell, queue string) int {
 	wanted := outcomeFail
 	if queue == queueSingle {
 		wanted = outcomePass
@@ -241,7 +241,7 @@ func (b *Bench) representative(x *cell, queue string) int {
 
 // ShowQueued shows label and rationale of a run, alone or beside the fragment and its
 // gold.
-func (b *Bench) ShowQueued(name string, c eval.Case, replicate int) ([]eval.Passage, error) {
+func (b *bench) ShowQueued(name string, c eval.Case, replicate int) ([]eval.Passage, error) {
 	x := b.cell(c)
 	if x == nil {
 		return nil, fmt.Errorf("the study has no fragment %s", c.Item)
@@ -279,7 +279,7 @@ func (b *Bench) ShowQueued(name string, c eval.Case, replicate int) ([]eval.Pass
 }
 
 // Practice are the fragments for practice.
-func (b *Bench) Practice() []eval.Item {
+func (b *bench) Practice() []eval.Item {
 	var items []eval.Item
 	for _, f := range b.practice {
 		items = append(items, eval.Item{ID: f.ID, Input: kit.Hash(f.Text)})
@@ -288,7 +288,7 @@ func (b *Bench) Practice() []eval.Item {
 }
 
 // GoldPath is the file of the expert's judgements.
-func (b *Bench) GoldPath() string { return b.goldPath }
+func (b *bench) GoldPath() string { return b.goldPath }
 
 // A settledAnswer is what people say of a fragment.
 type settledAnswer struct {
@@ -300,7 +300,7 @@ type settledAnswer struct {
 }
 
 // GoldFile makes the file of the expert's judgements (schema 2).
-func (b *Bench) GoldFile(day string, settled []eval.ItemGold) (name string, data []byte, err error) {
+func (b *bench) GoldFile(day string, settled []eval.ItemGold) (name string, data []byte, err error) {
 	var header []string
 	for _, c := range schemas.Gold {
 		if c.Name != columnSalient || len(b.domains) > 0 {
@@ -336,7 +336,7 @@ func (b *Bench) GoldFile(day string, settled []eval.ItemGold) (name string, data
 
 // salient returns the numbers of the domains that decided. The file must be one that the
 // study reads, so a name that the study does not have is an error before anything is locked.
-func (b *Bench) salient(names []string) (numbers []string, err error) {
+func (b *bench) salient(names []string) (numbers []string, err error) {
 	if len(b.domains) == 1 {
 		return []string{"1"}, nil // no task asks people
 	}
@@ -359,7 +359,7 @@ func (b *Bench) salient(names []string) (numbers []string, err error) {
 
 // checkChecklists checks that the headings that people choose from are domains of the
 // study: its file of gold has their numbers.
-func (b *Bench) checkChecklists(f *study.File, s *Study, errs *study.Errors) {
+func (b *bench) checkChecklists(f *study.File, s *Study, errs *study.Errors) {
 	names := b.domainNames()
 	for i, t := range s.Annotation {
 		if t.Kind != "assessment" || t.Practice || len(names) == 0 {

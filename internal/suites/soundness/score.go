@@ -48,7 +48,7 @@ type Assessment struct {
 
 // reply reads the answer of an outcome. A safety stop may be the provider's, who gives no
 // answer.
-func (b *Bench) reply(o *eval.Outcome) reply {
+func (b *bench) reply(o *eval.Outcome) reply {
 	if o.Kind == eval.Refused && o.Reason != reasonRefusal {
 		return reply{label: wording.None, rationale: string(o.Data), method: byText, reason: cmp.Or(o.Reason, reasonSafety)}
 	}
@@ -57,7 +57,7 @@ func (b *Bench) reply(o *eval.Outcome) reply {
 
 // assess scores one run that did not fail. It reads the answer again, so that other
 // phrases need no other answers.
-func (b *Bench) assess(f *Fragment, t *eval.Judged) Assessment {
+func (b *bench) assess(f *Fragment, t *eval.Judged) Assessment {
 	p := b.reply(&t.Outcome)
 	read := b.readByPeople(&p, t.Verdicts)
 	a := Assessment{Label: p.label, Rationale: p.rationale, Method: p.method, Reason: p.reason, Read: read, Screen: notChecked, HasGold: f.Gold != nil,
@@ -110,7 +110,7 @@ const noLabel = "no single label"
 
 // readByPeople gives a reply whose label is in doubt the one that people read in it. People
 // change no other reply.
-func (b *Bench) readByPeople(p *reply, vs []eval.Verdict) (says string) {
+func (b *bench) readByPeople(p *reply, vs []eval.Verdict) (says string) {
 	if b.labelled == "" || !inDoubt(p.reason) {
 		return ""
 	}
@@ -175,7 +175,7 @@ type cell struct {
 }
 
 // cell assesses a case. It is nil for a fragment that is not in the study.
-func (b *Bench) cell(c eval.Case) *cell {
+func (b *bench) cell(c eval.Case) *cell {
 	x := &cell{fragment: b.Datum(c.Item), arm: b.Arm(c.Arm)}
 	if x.fragment == nil {
 		return nil
@@ -201,7 +201,7 @@ const (
 )
 
 // Score scores the runs on a fragment and the fragment.
-func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
+func (b *bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	x := b.cell(c)
 	if x == nil {
 		return dst

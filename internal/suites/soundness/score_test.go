@@ -46,7 +46,7 @@ const (
 	mixed  = "The use of data is weak, yet the argument on the whole is convincing and the end remains plausible."
 )
 
-func answerOf(b *Bench, label int, rationale string) eval.Judged {
+func answerOf(b *bench, label int, rationale string) eval.Judged {
 	return eval.Judged{Outcome: b.outcome(eval.Response{Text: b.answer(label, rationale), Stop: eval.StopEnd}, "")}
 }
 
@@ -261,7 +261,7 @@ func TestOwnJudgePrompt(t *testing.T) {
 	if plain.Basis(trial).Judged == own.Basis(trial).Judged {
 		t.Error("another prompt leaves the verdicts as they are")
 	}
-	if _, err := open(t, path, `judge={prompt: "Does it support {{LABEL}}?"}`); err == nil || !strings.Contains(err.Error(), "want {{RATIONALE}} once") {
+	if _, err := openAt(t, path, `judge={prompt: "Does it support {{LABEL}}?"}`); err == nil || !strings.Contains(err.Error(), "want {{RATIONALE}} once") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 // A synthesis has the failures of the main model and what the panel did on the same
 // fragments.
 type synthesis struct {
-	b        *Bench
+	b        *bench
 	failures []*failure
 	others   map[string][]string // fragment and condition → other models that fail
 	by       map[string]int      // condition → fragments of the main model with an outcome
@@ -24,7 +24,7 @@ type synthesis struct {
 	singles  []*failure          // failed runs of fragments that pass, if people code them
 }
 
-func newSynthesis(b *Bench) *synthesis {
+func newSynthesis(b *bench) *synthesis {
 	return &synthesis{b: b, others: map[string][]string{}, by: map[string]int{}, wrong: map[string]int{}, decided: map[string]int{}}
 }
 
