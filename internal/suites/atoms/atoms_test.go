@@ -843,7 +843,7 @@ func TestQualityOfAnotherJudge(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := mustOpen(t, nil, "judge_model=sim")
-	if i := slices.IndexFunc(claims.(*judgeBench).On, func(a *judgeArm) bool { return a.Settings != nil }); claims.(*judgeBench).judging.asked(claims.(*judgeBench).On[i].Settings) != own.judging.asked(own.judge) {
+	if i := slices.IndexFunc(claims.(*judgeBench).OwnArms, func(a *judgeArm) bool { return a.Settings != nil }); claims.(*judgeBench).judging.asked(claims.(*judgeBench).OwnArms[i].Settings) != own.judging.asked(own.judge) {
 		t.Error("a study of claims does not measure the judge of another study")
 	}
 	for _, c := range []struct{ asked, judge, want string }{

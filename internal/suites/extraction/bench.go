@@ -94,7 +94,7 @@ func open(f *study.File, s *Study) (*bench, error) {
 		b.Close()
 		return nil, err
 	}
-	renderAll(b.On, b.schemas.used(), b.plain)
+	renderAll(b.OwnArms, b.schemas.used(), b.plain)
 	return b, nil
 }
 

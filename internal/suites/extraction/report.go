@@ -58,7 +58,7 @@ func (b *bench) leadName(withEvidence, plain string) string {
 
 // armsOf lists the arms of one of the roles.
 func (b *bench) armsOf(roles ...eval.Role) (ids []string) {
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		if slices.Contains(roles, a.Role) {
 			ids = append(ids, a.ID)
 		}

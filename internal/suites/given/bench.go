@@ -58,9 +58,9 @@ func open(f *study.File, s *Study) (*bench, error) {
 	for _, what := range slices.Sorted(maps.Keys(b.left)) {
 		b.Note(fmt.Sprintf("%s of %s left out: the study does not name it", text.Plural(b.left[what], "row", "rows"), strconv.Quote(what)))
 	}
-	for i, a := range b.On {
-		if k := slices.IndexFunc(b.On[:i], func(o *arm) bool { return o.ID == a.ID }); k >= 0 {
-			errs.Add(f.Errorf("arms", "the arms %q and %q would both be called %s: name them, as in arms: [{name: a, value: %q}, …]", b.On[k].Levels[0].Value, a.Levels[0].Value, a.ID, a.Levels[0].Value))
+	for i, a := range b.OwnArms {
+		if k := slices.IndexFunc(b.OwnArms[:i], func(o *arm) bool { return o.ID == a.ID }); k >= 0 {
+			errs.Add(f.Errorf("arms", "the arms %q and %q would both be called %s: name them, as in arms: [{name: a, value: %q}, …]", b.OwnArms[k].Levels[0].Value, a.Levels[0].Value, a.ID, a.Levels[0].Value))
 		}
 	}
 	return b, errs.Err()

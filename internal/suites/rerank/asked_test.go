@@ -250,10 +250,10 @@ func TestArmHashes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(b.On) != 1 {
-			t.Fatalf("%d arms", len(b.On))
+		if len(b.OwnArms) != 1 {
+			t.Fatalf("%d arms", len(b.OwnArms))
 		}
-		return b.On[0].Hash
+		return b.OwnArms[0].Hash
 	}
 	model := "models: [{id: m, provider: openai, name: x}]\n"
 	seen := map[string]string{}

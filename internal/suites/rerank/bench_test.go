@@ -118,7 +118,7 @@ attacks: {names: [inject_hidden], defence: both}
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Keep(b.Data[:3], func(r *request.Request) eval.Item { return b.Item(r.ID) })
+	b.FillInOrder(b.Data[:3], func(r *request.Request) eval.Item { return b.Item(r.ID) })
 	suitetest.Bench(t, Suite().Suite, b, func(_ eval.Stage, _ string, r eval.Request) (eval.Response, error) {
 		return eval.Response{Text: "Ranking: 2, 1", Stop: eval.StopEnd}, nil
 	})
@@ -168,7 +168,7 @@ func TestBounds(t *testing.T) {
 			t.Errorf("N = %d: BM25 has %.3f, random %.3f", n, bm25, random)
 		}
 	}
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		if a.attack == nil || a.size != 10 {
 			continue
 		}

@@ -13,7 +13,7 @@ import (
 // Contrasts pair every attacked arm with the same arm on clean data. They give
 // the cost of an attack an interval.
 func (b *bench) Contrasts() (list []eval.Contrast) {
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		if a.attacked() {
 			list = append(list, eval.Contrast{A: a.ID, B: a.clean.ID, Metrics: []string{hits(1)}})
 		}
@@ -39,9 +39,9 @@ func (b *bench) figures(r eval.Results) []eval.Figure {
 	if len(b.sizes) > 1 {
 		list = append(list, b.scaling(r, hits(1), "Hits@1"), b.scaling(r, metricMRR, "MRR"))
 	}
-	if slices.ContainsFunc(b.On, (*arm).attacked) {
+	if slices.ContainsFunc(b.OwnArms, (*arm).attacked) {
 		list = append(list, b.attackCost(r))
-		if slices.ContainsFunc(b.On, (*arm).injected) {
+		if slices.ContainsFunc(b.OwnArms, (*arm).injected) {
 			list = append(list, b.attackSuccess(r))
 		}
 	}
@@ -51,7 +51,7 @@ func (b *bench) figures(r eval.Results) []eval.Figure {
 // clean makes a series for each method on clean data, in study order. Every
 // figure has the same series, some of them empty.
 func (b *bench) clean(points func(a *arm) []eval.Point) (list []eval.Series) {
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		if a.attacked() {
 			continue
 		}
@@ -154,7 +154,7 @@ func (b *bench) attackTable(r eval.Results) *eval.Table {
 	t := &eval.Table{Name: "attack_cost", Title: "Attack cost over changed and over all requests",
 		Note:    "Change in Hits@1 from clean data, and below it its interval. A request that the attack does not change is not asked again: its change is 0. The change over all requests has no interval: the one over changed requests leaves out that their share varies too.",
 		Columns: []string{"arm", "changed requests", "over changed", "over all"}}
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		applied, ok := r.Estimate(a.ID, metricApplied)
 		if a.attack == nil || !ok {
 			continue
@@ -185,7 +185,7 @@ func (b *bench) attackSuccess(r eval.Results) eval.Figure {
 // attackGrid has a row for each clean arm and a column for each attack.
 func (b *bench) attackGrid(of func(*arm) bool, cell func(*arm) (eval.Measured, bool)) eval.Figure {
 	f := eval.Figure{YTitle: "arm"}
-	arms := slices.DeleteFunc(slices.Clone(b.On), func(a *arm) bool { return !of(a) })
+	arms := slices.DeleteFunc(slices.Clone(b.OwnArms), func(a *arm) bool { return !of(a) })
 	for _, a := range arms {
 		if !slices.Contains(f.Columns, a.attack.Name) {
 			f.Columns = append(f.Columns, a.attack.Name)

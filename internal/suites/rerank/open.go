@@ -157,7 +157,7 @@ func (b *bench) settle(arms []*arm) {
 	for i := range b.requests {
 		requests = append(requests, &b.requests[i])
 	}
-	b.Keep(requests, func(r *request.Request) eval.Item {
+	b.FillInOrder(requests, func(r *request.Request) eval.Item {
 		input, gold := []string{data, r.Text}, []string{r.Gold, string(kit.JSON(r.Structure))}
 		if b.several {
 			input = append(input, "several") // prompts say so

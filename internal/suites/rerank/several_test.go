@@ -291,7 +291,7 @@ func TestAttacksKeepTheBudgetOfCharacters(t *testing.T) {
 	}
 	changed := 0
 	for i := range b.requests[:20] {
-		for _, a := range b.On {
+		for _, a := range b.OwnArms {
 			task, rec := b.scene(&b.requests[i], a)
 			changed += rec.Changed
 			for k, c := range task.Candidates {

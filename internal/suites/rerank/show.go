@@ -130,7 +130,7 @@ func (b *bench) Warnings() []string { return append(slices.Clone(b.warnings), b.
 func (b *bench) idleAttacks() []string {
 	var list []string
 	seen := map[string]bool{}
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		if a.attack == nil || seen[fmt.Sprint(a.attack.Name, a.size)] {
 			continue
 		}

@@ -56,7 +56,7 @@ func filled(parts func(*synthesis) []kit.Part) func(kit.Bench, kit.Kept) ([]kit.
 
 // prompted lists the arms whose prompt has worked examples, or has none.
 func (b *bench) prompted(examples bool) (ids []string) {
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		if a.prompt != nil && (a.prompt == &b.worked) == examples {
 			ids = append(ids, a.ID)
 		}

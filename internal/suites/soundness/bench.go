@@ -149,7 +149,7 @@ func (b *bench) plan(f *study.File, s *Study, errs *study.Errors) {
 			}
 		}
 	}
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		if b.judge != nil {
 			a.Judges = []string{b.judge.ID}
 		}
@@ -201,7 +201,7 @@ func (b *bench) standard() {
 		return fmt.Sprintf("temperature %s, max_tokens %d", temperature, m.MaxTokens)
 	}
 	var first *study.Model
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		if a.Settings == nil {
 			continue
 		}

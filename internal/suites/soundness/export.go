@@ -196,7 +196,7 @@ func (b *bench) export(k kit.Kept, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	all := len(b.Data) * len(b.On) // of the whole study
+	all := len(b.Data) * len(b.OwnArms) // of the whole study
 	return fmt.Sprintf("%d files to %s: %d of %d responses, %d of %d fragment outcomes", len(paths), dir,
 		len(responses), all*b.replicates, len(cells), all), nil
 }

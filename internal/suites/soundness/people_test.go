@@ -59,7 +59,7 @@ func said(task string, round int, answer string) eval.Verdict {
 func panel(b *bench, fails func(f *Fragment, a *arm) bool, codes map[string]string) []eval.Case {
 	var list []eval.Case
 	for _, f := range b.Data {
-		for _, a := range b.On {
+		for _, a := range b.OwnArms {
 			c := eval.Case{Item: f.ID, Arm: a.ID}
 			for run := 1; run <= 3; run++ {
 				var vs []eval.Verdict
@@ -244,7 +244,7 @@ func TestPeopleReadLabels(t *testing.T) {
 	f := b.Datum("F_001")
 	f.Gold.Label = 0
 	text := func(s string) eval.Judged {
-		return eval.Judged{Trial: eval.Trial{Item: f.ID, Arm: b.On[0].ID, Replicate: 1}, Outcome: b.outcome(eval.Response{Text: s, Stop: eval.StopEnd}, "")}
+		return eval.Judged{Trial: eval.Trial{Item: f.ID, Arm: b.OwnArms[0].ID, Replicate: 1}, Outcome: b.outcome(eval.Response{Text: s, Stop: eval.StopEnd}, "")}
 	}
 	doubt := "It would be unfair to call this unsound. " + praise
 	for name, test := range map[string]struct {

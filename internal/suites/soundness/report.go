@@ -18,8 +18,8 @@ import (
 // fragments, failures and exclusions, and what the design can find.
 func (b *bench) Report(r eval.Results) (blocks []eval.Block, err error) {
 	failures := newSynthesis(b)
-	counts := make([]counted, len(b.On))
-	for i, a := range b.On {
+	counts := make([]counted, len(b.OwnArms))
+	for i, a := range b.OwnArms {
 		counts[i] = counted{a, map[string]int{}, map[string]int{}}
 	}
 	for c, err := range r.Cases() {
@@ -29,7 +29,7 @@ func (b *bench) Report(r eval.Results) (blocks []eval.Block, err error) {
 		if x := b.cell(c); x != nil && x.arm != nil {
 			failures.add(x)
 			for _, a := range x.runs {
-				counts[slices.Index(b.On, x.arm)].add(a)
+				counts[slices.Index(b.OwnArms, x.arm)].add(a)
 			}
 		}
 	}
@@ -64,7 +64,7 @@ func (b *bench) Report(r eval.Results) (blocks []eval.Block, err error) {
 
 // armsOf lists the arms that have a level and a condition; "" stands for any.
 func (b *bench) armsOf(level, value, condition string) (ids []string) {
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		if (value == "" || eval.LevelOf(a.Levels, level) == value) && (condition == "" || a.condition == condition) {
 			ids = append(ids, a.ID)
 		}
@@ -87,7 +87,7 @@ func (b *bench) groupNames() []string { return b.valuesOf("group", b.armsOf("", 
 // matrix has the three rates of every combination of model and condition.
 func (b *bench) matrix(r eval.Results) *eval.Table {
 	t := tableOf("performance_matrix")
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		e, ok := r.Estimate(a.ID, metricFragment)
 		t.Add(a.family(), a.condition, eval.MeasuredShare(e, ok), eval.MeasuredShare(r.Estimate(a.ID, metricUnanimous)),
 			eval.MeasuredShare(r.Estimate(a.ID, metricRun)), e.N)

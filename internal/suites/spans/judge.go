@@ -226,7 +226,7 @@ func (b *bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, er
 func (b *bench) Calibrate(m eval.Measurement) (eval.Scorer, eval.Calibration) {
 	if b.judge == nil {
 		recorded := "none"
-		for _, a := range slices.Backward(b.On) { // the first of them
+		for _, a := range slices.Backward(b.OwnArms) { // the first of them
 			if a.snapshot != nil {
 				recorded = b.judgeOf(a)
 			}

@@ -118,7 +118,7 @@ func (b *bench) addChecked(w *peopleLine) error {
 		return fmt.Errorf("the study has no text %q", w.ID)
 	case b.Arm(w.Arm) == nil:
 		var names []string
-		for _, a := range b.On {
+		for _, a := range b.OwnArms {
 			names = append(names, a.ID)
 		}
 		slices.Sort(names)

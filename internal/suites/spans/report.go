@@ -55,7 +55,7 @@ func (b *bench) Report(results eval.Results) ([]eval.Block, error) {
 		}
 	}
 	var all []*tally
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		if k := byArm[a.ID]; k != nil {
 			k.summary = k.counts.Summary(1)
 			all = append(all, k)

@@ -79,7 +79,7 @@ func TestConformanceRecorded(t *testing.T) {
 		t.Error("a recorded arm asks a model")
 		return eval.Response{}, nil
 	})
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		if a.Given != (a.recorded != nil) {
 			t.Errorf("%s: what it took is of a file: %v", a.ID, a.Given)
 		}
