@@ -299,7 +299,7 @@ func TestScoresByPosition(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := map[string]eval.Score{}
-		for _, s := range appendScores(nil, eval.Outcome{Kind: eval.OK, Data: data}, &request.Request{Gold: id}, hitsAt(5), false) {
+		for _, s := range (&bench{hits: hitsAt(5)}).score(nil, eval.Outcome{Kind: eval.OK, Data: data}, &request.Request{Gold: id}) {
 			got[s.Metric] = s
 		}
 		for _, third := range thirds {

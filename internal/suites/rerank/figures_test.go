@@ -142,7 +142,7 @@ func TestAttackSuccess(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := -1.0
-		for _, s := range appendScores(nil, eval.Outcome{Kind: c.kind, Data: data}, &request.Request{Gold: "a"}, hitsAt(5), false) {
+		for _, s := range (&bench{hits: hitsAt(5)}).score(nil, eval.Outcome{Kind: c.kind, Data: data}, &request.Request{Gold: "a"}) {
 			if s.Metric == metricPromoted {
 				got = s.Num / s.Den
 			}

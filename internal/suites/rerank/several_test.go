@@ -203,7 +203,7 @@ func TestGradedScores(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := map[string]float64{}
-		for _, s := range appendScores(nil, eval.Outcome{Kind: eval.OK, Data: data}, r, hitsAt(5), true) {
+		for _, s := range (&bench{hits: hitsAt(5), several: true}).score(nil, eval.Outcome{Kind: eval.OK, Data: data}, r) {
 			got[s.Metric] = s.Num / s.Den
 		}
 		for metric, want := range tt.want {
