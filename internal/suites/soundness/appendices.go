@@ -173,8 +173,8 @@ func (s *synthesis) annotated() (parts []kit.Part) {
 func (b *bench) passages(x *failure) []eval.Passage {
 	g := x.fragment.Gold
 	list := []eval.Passage{{Name: "Fragment " + x.fragment.ID, Text: x.fragment.Text}, {Name: "The expert: " + b.labels[g.Label].Name, Text: g.Rationale}}
-	for i, a := range x.runs {
-		run := fmt.Sprint(x.trials[i].Trial.Replicate)
+	for _, a := range x.runs {
+		run := fmt.Sprint(a.Trial.Replicate)
 		if a.Failed || x.coding != nil && run != x.coding.run || x.coding == nil && a.Pass {
 			continue
 		}

@@ -33,15 +33,20 @@ type bench struct {
 	attempts   int
 	replicates int
 	alpha      float64
-	task       string // the annotation task about ambiguous runs
+	tasks      tasks
 	practice   []*Fragment
 	goldPath   string
-	coded      string // the annotation task about failures
-	explored   string // that about single failures
-	labelled   string // the annotation task about labels whose reading is in doubt
 	validity   Validity
 	plain      prompt
 	worked     prompt
+}
+
+// tasks are the names of annotation tasks, by what people decide in them; "" for none.
+type tasks struct {
+	coherence string // of ambiguous runs
+	failures  string // their codes
+	single    string // the codes of single failures
+	labels    string // whose reading is in doubt
 }
 
 type arm struct {
@@ -56,7 +61,7 @@ type arm struct {
 func open(f *study.File, s *Study) (*bench, error) {
 	var errs study.Errors
 	b := &bench{labels: s.Labels, domains: s.Domains, main: s.Main, margin: s.Coherence.Margin, attempts: s.Reading.Attempts,
-		replicates: s.Execution.Replicates, alpha: s.Statistics.Alpha, task: s.Coherence.Task}
+		replicates: s.Execution.Replicates, alpha: s.Statistics.Alpha, tasks: tasks{coherence: s.Coherence.Task}}
 	b.checkLabels(f, s, &errs)
 	l := &loader{file: f, labels: b.names(), domains: len(s.Domains), errs: &errs, warn: b.Warn, note: b.Note}
 	fragments, corpus := l.fragments(s.Corpus)
@@ -68,9 +73,9 @@ func open(f *study.File, s *Study) (*bench, error) {
 	if s.Gold.Path != "" {
 		b.goldPath = f.Resolve(s.Gold.Path)
 	}
-	tasks := map[string]*string{queueFailures: &b.coded, queueSingle: &b.explored, queueLabel: &b.labelled}
+	byQueue := map[string]*string{queueFailures: &b.tasks.failures, queueSingle: &b.tasks.single, queueLabel: &b.tasks.labels}
 	for _, t := range s.Annotation {
-		if name := tasks[t.Queue]; name != nil {
+		if name := byQueue[t.Queue]; name != nil {
 			*name = cmp.Or(*name, t.Name)
 		}
 	}

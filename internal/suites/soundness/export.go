@@ -38,7 +38,6 @@ const (
 
 // A row is one response with its score.
 type row struct {
-	*eval.Judged
 	Assessment
 	arm  *arm
 	call *eval.Call // the last one of the run; nil if it made no call
@@ -156,8 +155,8 @@ func (b *bench) export(k kit.Kept, dir string) (string, error) {
 	var responses, judged, outcomes, log, logged, coded, single [][]string
 	var errs []error
 	for _, c := range cells {
-		for i, t := range c.trials {
-			r := &row{Judged: t, Assessment: c.runs[i], arm: c.arm, call: calls[t.Trial]}
+		for _, a := range c.runs {
+			r := &row{Assessment: a, arm: c.arm, call: calls[a.Trial]}
 			if r.call != nil && len(r.call.Sent) > 0 {
 				r.sent = k.Time(r.call.Sent[len(r.call.Sent)-1].At)
 			}
@@ -186,10 +185,10 @@ func (b *bench) export(k kit.Kept, dir string) (string, error) {
 		csvTable("call_log.csv", callColumns, log),
 		csvTable("appendix_F1_session_log.csv", sessionColumns, logged),
 	}
-	if b.coded != "" {
+	if b.tasks.failures != "" {
 		files = append(files, csvTable("failure_codes_"+b.main+".csv", failureColumns, coded))
 	}
-	if b.explored != "" {
+	if b.tasks.single != "" {
 		files = append(files, csvTable("single_failure_codes_"+b.main+".csv", failureColumns, single))
 	}
 	paths, err := kit.WriteFiles(dir, files)

@@ -78,12 +78,12 @@ func codingOf(task string, vs []eval.Verdict) *coding {
 }
 
 // failed returns the failure of the main model in a cell, or nil.
-func (b *bench) failed(c *cell) *failure { return b.failureIn(c, outcomeFail, b.coded) }
+func (b *bench) failed(c *cell) *failure { return b.failureIn(c, outcomeFail, b.tasks.failures) }
 
 // single returns the run of type 1 in a cell that the main model passes, or nil: its coding
 // is exploratory and counts for no table of failures.
 func (b *bench) single(c *cell) *failure {
-	if x := b.failureIn(c, outcomePass, b.explored); x != nil && x.kind == failureType1 {
+	if x := b.failureIn(c, outcomePass, b.tasks.single); x != nil && x.kind == failureType1 {
 		return x
 	}
 	return nil
@@ -95,10 +95,10 @@ func (b *bench) failureIn(c *cell, outcome, task string) *failure {
 	}
 	x := &failure{cell: c, condition: c.arm.condition}
 	kinds := map[string]bool{}
-	for i, a := range c.runs {
+	for _, a := range c.runs {
 		kinds[a.Failure] = a.Coherence != ambiguous || kinds[a.Failure]
 		if x.coding == nil {
-			x.coding = codingOf(task, c.trials[i].Verdicts)
+			x.coding = codingOf(task, a.Verdicts)
 		}
 	}
 	for _, kind := range []string{failureType2, failureType3, failureType1} { // a run of type 1 can be diagnosed

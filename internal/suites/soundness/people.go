@@ -161,12 +161,12 @@ func (b *bench) Queue(name string, cases iter.Seq2[eval.Case, error]) (list []ev
 		}
 		// What people can still decide may change what a queue of failures has.
 		open := b.isMain(x.arm) && (x.Outcome != outcomePass || name == queueSingle)
-		for i, a := range x.runs {
+		for _, a := range x.runs {
 			group := ""
 			switch {
 			case a.Failed:
 			case name == queueLabel:
-				group = b.readAs(&x.trials[i].Outcome)
+				group = b.readAs(&a.Outcome)
 			case !codes(name):
 				unread += indicator(b.unread(a))
 				if a.Checked {
@@ -177,7 +177,7 @@ func (b *bench) Queue(name string, cases iter.Seq2[eval.Case, error]) (list []ev
 				waiting += indicator(a.Checked && a.Coherence == ambiguous)
 			}
 			if group != "" {
-				list = append(list, eval.Queued{Trial: x.trials[i].Trial, Stratum: group})
+				list = append(list, eval.Queued{Trial: a.Trial, Stratum: group})
 			}
 		}
 		if run := b.representative(x, name); codes(name) && run > 0 {
@@ -186,9 +186,9 @@ func (b *bench) Queue(name string, cases iter.Seq2[eval.Case, error]) (list []ev
 	}
 	switch {
 	case unread > 0:
-		return nil, fmt.Errorf("queue %s is drawn once, and the label of %s is in doubt: answer task %s, then run `scruple score`", name, text.Plural(unread, "run", "runs"), b.labelled)
+		return nil, fmt.Errorf("queue %s is drawn once, and the label of %s is in doubt: answer task %s, then run `scruple score`", name, text.Plural(unread, "run", "runs"), b.tasks.labels)
 	case waiting > 0:
-		return nil, fmt.Errorf("queue %s needs decisions on coherence first: %s of %s ambiguous; answer them in task %s, then run `scruple score`", name, text.Plural(waiting, "run", "runs"), b.main, b.task)
+		return nil, fmt.Errorf("queue %s needs decisions on coherence first: %s of %s ambiguous; answer them in task %s, then run `scruple score`", name, text.Plural(waiting, "run", "runs"), b.main, b.tasks.coherence)
 	}
 	return list, nil
 }
@@ -210,7 +210,7 @@ func (b *bench) readAs(o *eval.Outcome) string {
 
 // unread reports whether a run waits for a person to read its label.
 func (b *bench) unread(a Assessment) bool {
-	return b.labelled != "" && inDoubt(a.Reason) && a.Read == ""
+	return b.tasks.labels != "" && inDoubt(a.Reason) && a.Read == ""
 }
 
 // codes reports whether people code failures in a queue.
@@ -231,9 +231,9 @@ func (b *bench) representative(x *cell, queue string) int {
 		return 0
 	}
 	run, clearest := 0, -1
-	for i, a := range x.runs {
+	for _, a := range x.runs {
 		if d := max(a.Strength-a.Weakness, a.Weakness-a.Strength); a.Failure == failureType1 && d > clearest {
-			run, clearest = x.trials[i].Trial.Replicate, d
+			run, clearest = a.Trial.Replicate, d
 		}
 	}
 	return run
@@ -248,11 +248,11 @@ func (b *bench) ShowQueued(name string, c eval.Case, replicate int) ([]eval.Pass
 	}
 	f := x.fragment
 	if !codes(name) {
-		for i, a := range x.runs {
+		for _, a := range x.runs {
 			switch {
-			case a.Failed || x.trials[i].Trial.Replicate != replicate:
+			case a.Failed || a.Trial.Replicate != replicate:
 			case name == queueLabel:
-				return []eval.Passage{{Name: "Answer", Text: string(x.trials[i].Outcome.Data)}}, nil
+				return []eval.Passage{{Name: "Answer", Text: string(a.Outcome.Data)}}, nil
 			case a.Label != wording.None:
 				return []eval.Passage{{Name: "Label", Text: b.labels[a.Label].Name}, {Name: "Rationale", Text: a.Rationale}}, nil
 			}
@@ -264,8 +264,8 @@ func (b *bench) ShowQueued(name string, c eval.Case, replicate int) ([]eval.Pass
 	}
 	parts := []eval.Passage{{Name: "Fragment", Text: f.Text}, {Name: "The expert's label", Text: b.labels[f.Gold.Label].Name},
 		{Name: "The expert's rationale", Text: f.Gold.Rationale}}
-	for i, a := range x.runs {
-		run := x.trials[i].Trial.Replicate
+	for _, a := range x.runs {
+		run := a.Trial.Replicate
 		if a.Failed || a.Failure != failureType1 && run != replicate {
 			continue
 		}

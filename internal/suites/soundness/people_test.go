@@ -312,7 +312,7 @@ func TestFailuresWaitForCoherence(t *testing.T) {
 		words  string // of the refusal
 	}{
 		"ambiguous":               {main, []eval.Judged{fails(main, 1), fails(main, 2), ambiguousRun(main, 3)}, 0, "1 run of able ambiguous; answer them in task coherence"},
-		"decided":                 {main, []eval.Judged{fails(main, 1), fails(main, 2), ambiguousRun(main, 3, human(b.task, "anna", coherent, 1))}, 1, ""},
+		"decided":                 {main, []eval.Judged{fails(main, 1), fails(main, 2), ambiguousRun(main, 3, human(b.tasks.coherence, "anna", coherent, 1))}, 1, ""},
 		"of another model":        {other, []eval.Judged{fails(other, 1), fails(other, 2), ambiguousRun(other, 3)}, 0, ""},
 		"the others pass already": {main, []eval.Judged{passes(main, 1), passes(main, 2), ambiguousRun(main, 3)}, 0, ""},
 	} {

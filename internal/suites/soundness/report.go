@@ -54,7 +54,7 @@ func (b *bench) Report(r eval.Results) (blocks []eval.Block, err error) {
 	}
 	add(perArm(tableOf("failure_types"), counts, "valid", "pass", failureType1, failureType2, failureType3, ambiguous,
 		"refused", "no label", reasonUnresolved),
-		perArm(tableOf("coherence", "{task}", b.task), counts, "indicators", "judge", "person", ambiguous), exclusions(counts))
+		perArm(tableOf("coherence", "{task}", b.tasks.coherence), counts, "indicators", "judge", "person", ambiguous), exclusions(counts))
 	if ok {
 		add(b.design(p))
 		blocks = append(blocks, failures.blocks(r)...)

@@ -26,6 +26,7 @@ const (
 
 // An Assessment is the score of one run.
 type Assessment struct {
+	*eval.Judged // the run
 	tier1
 	Label     int // wording.None without one
 	Rationale string
@@ -60,7 +61,7 @@ func (b *bench) reply(o *eval.Outcome) reply {
 func (b *bench) assess(f *Fragment, t *eval.Judged) Assessment {
 	p := b.reply(&t.Outcome)
 	read := b.readByPeople(&p, t.Verdicts)
-	a := Assessment{Label: p.label, Rationale: p.rationale, Method: p.method, Reason: p.reason, Read: read, Screen: notChecked, HasGold: f.Gold != nil,
+	a := Assessment{Judged: t, Label: p.label, Rationale: p.rationale, Method: p.method, Reason: p.reason, Read: read, Screen: notChecked, HasGold: f.Gold != nil,
 		Excluded: unreadable(p.reason) || p.reason == reasonUnresolved && read == ""}
 	if p.label != wording.None {
 		a.Correct = f.Gold != nil && f.Gold.Label == p.label
@@ -71,7 +72,7 @@ func (b *bench) assess(f *Fragment, t *eval.Judged) Assessment {
 			a.Rule, a.Sure = incoherent, true
 		default:
 			a.Checked, a.tier1 = true, b.rule(p)
-			a.Manual = manual(t.Verdicts, b.task, coherent, incoherent)
+			a.Manual = manual(t.Verdicts, b.tasks.coherence, coherent, incoherent)
 			if !a.Sure {
 				var unjudged string
 				a.Screen, unjudged = screened(t.Verdicts)
@@ -80,7 +81,7 @@ func (b *bench) assess(f *Fragment, t *eval.Judged) Assessment {
 				}
 				if unjudged != "" && b.judge != nil && a.Manual == "" {
 					if a.Read != "" {
-						unjudged = "a person read the label, so task " + b.task + " decides on its coherence"
+						unjudged = "a person read the label, so task " + b.tasks.coherence + " decides on its coherence"
 					}
 					a.Excluded, a.Reason, a.Unjudged = true, reasonUnjudged, unjudged
 				}
@@ -111,14 +112,14 @@ const noLabel = "no single label"
 // readByPeople gives a reply whose label is in doubt the one that people read in it. People
 // change no other reply.
 func (b *bench) readByPeople(p *reply, vs []eval.Verdict) (says string) {
-	if b.labelled == "" || !inDoubt(p.reason) {
+	if b.tasks.labels == "" || !inDoubt(p.reason) {
 		return ""
 	}
 	names := b.names()
-	says = manual(vs, b.labelled, append(names, noLabel)...)
+	says = manual(vs, b.tasks.labels, append(names, noLabel)...)
 	if i := slices.Index(names, says); i >= 0 {
 		p.label, p.reason = i, ""
-		b.reader.weigh(p, false)
+		b.reader.weigh(p)
 	}
 	return says
 }
@@ -169,8 +170,7 @@ func (d Adjudication) unanimous() (same, known bool) {
 type cell struct {
 	fragment *Fragment
 	arm      *arm // nil for one that is not in the study
-	trials   []*eval.Judged
-	runs     []Assessment // of the trials
+	runs     []Assessment
 	Adjudication
 }
 
@@ -182,11 +182,11 @@ func (b *bench) cell(c eval.Case) *cell {
 	}
 	for i := range c.Trials {
 		t := &c.Trials[i]
-		a := Assessment{Label: wording.None, Failed: true, Excluded: true, Reason: t.Outcome.Reason}
+		a := Assessment{Judged: t, Label: wording.None, Failed: true, Excluded: true, Reason: t.Outcome.Reason}
 		if t.Outcome.Kind != eval.Failed {
 			a = b.assess(x.fragment, t)
 		}
-		x.trials, x.runs = append(x.trials, t), append(x.runs, a)
+		x.runs = append(x.runs, a)
 	}
 	x.Adjudication = adjudicate(x.runs, b.replicates)
 	return x
@@ -206,14 +206,14 @@ func (b *bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	if x == nil {
 		return dst
 	}
-	for i, t := range x.trials {
-		if x.runs[i].Failed {
+	for _, a := range x.runs {
+		if a.Failed {
 			continue
 		}
 		from := len(dst)
-		dst = appendRun(dst, x.fragment, x.runs[i])
+		dst = appendRun(dst, x.fragment, a)
 		for k := range dst[from:] {
-			dst[from+k].Replicate = t.Trial.Replicate
+			dst[from+k].Replicate = a.Trial.Replicate
 		}
 	}
 	return appendFragment(dst, x.fragment, x.Adjudication)

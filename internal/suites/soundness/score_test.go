@@ -232,7 +232,7 @@ func FuzzAnswer(f *testing.F) {
 			stop = eval.StopLength
 		}
 		j := eval.Judged{Trial: eval.Trial{Item: fragment.ID, Arm: b.OwnArms[0].ID, Replicate: 1}, Outcome: b.outcome(eval.Response{Text: answer, Stop: stop}, "")}
-		j.Verdicts = []eval.Verdict{{Step: judgeStep, Source: eval.ByModel, Data: []byte(answer)}, {Step: b.task, Source: eval.ByHuman, Round: 1, Data: []byte(answer)}}
+		j.Verdicts = []eval.Verdict{{Step: judgeStep, Source: eval.ByModel, Data: []byte(answer)}, {Step: b.tasks.coherence, Source: eval.ByHuman, Round: 1, Data: []byte(answer)}}
 		a := b.assess(fragment, &j)
 		if !known[a.Reason] || !known[j.Outcome.Reason] || a.Reason != j.Outcome.Reason && a.Reason != reasonUnjudged || a.Pass && (a.Reason != "" || !a.Correct || a.Coherence != coherent) {
 			t.Errorf("%q: %+v, %+v", answer, a, j.Outcome)

@@ -38,7 +38,7 @@ func (s *synthesis) blocks(r eval.Results) (blocks []eval.Block) {
 	if len(s.coded) > 0 {
 		tables = append(tables, s.codes(), s.domains(r), s.pairs(r), s.origin(), s.signature())
 	}
-	if s.b.explored != "" {
+	if s.b.tasks.single != "" {
 		tables = append(tables, s.single())
 	}
 	cases := s.challenges()
@@ -65,7 +65,7 @@ func (s *synthesis) add(c *cell) {
 		if x := s.b.failed(c); x != nil {
 			s.failures = append(s.failures, x)
 		}
-		if x := s.b.single(c); x != nil && s.b.explored != "" {
+		if x := s.b.single(c); x != nil && s.b.tasks.single != "" {
 			s.singles = append(s.singles, x)
 		}
 	case c.Outcome == outcomeFail && c.arm.Settings != nil:
