@@ -388,13 +388,13 @@ func TestReadCandidates(t *testing.T) {
 		`{}`: noAtoms, `{"error": "too long"}`: noAtoms, `{"atoms": null}`: noAtoms, `{"atoms": {}}`: noAtoms,
 		`{"atoms": [{"name": "A"}, null]}`: noAtoms, `{"atoms": [{"title": " "}]}`: noAtoms, `sorry`: noJSON,
 	} {
-		found, _, kind, reason, detail := b.readCandidates(eval.Response{Text: reply, Stop: eval.StopEnd})
-		got := reason
-		if kind == eval.OK {
+		found, o := b.readCandidates(eval.Response{Text: reply, Stop: eval.StopEnd})
+		got := o.Reason
+		if o.Kind == eval.OK {
 			got = fmt.Sprint(len(found))
 		}
-		if got != want || (detail == "") != (kind == eval.OK) {
-			t.Errorf("%s: %q (%s), want %q", reply, got, detail, want)
+		if got != want || (o.Detail == "") != (o.Kind == eval.OK) {
+			t.Errorf("%s: %q (%s), want %q", reply, got, o.Detail, want)
 		}
 	}
 }
@@ -721,7 +721,7 @@ func FuzzReadAnswer(f *testing.F) {
 			t.Fatal(err)
 		}
 		readVerdict([]byte(verdict), nil, "grounded", func(e string) bool { return standsIn(e, reply) })
-		found, _, _, _, _ := b.readCandidates(eval.Response{Text: reply})
+		found, _ := b.readCandidates(eval.Response{Text: reply})
 		write(found, b.ontology, true)
 	})
 }
