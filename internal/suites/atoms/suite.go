@@ -39,7 +39,7 @@ func Suite() kit.Suite {
 			Metrics:   metrics(),
 			Primary:   []string{metricAtomF1, metricEdgeF1, metricValidity, metricErrors, metricFaithfulness},
 			Secondary: []string{metricAtomPrecision, metricAtomRecall, metricTypes, metricConformance, metricWarnings, metricFabrication, metricOmission, macroOf(metricAtomF1), macroOf(metricEdgeF1), macroOf(metricFaithfulness)},
-			Reads:     1,
+			Reads:     2,
 		},
 		Blind: kit.Blind{Data: []kit.Datum{{Key: "data", Keep: []string{"path", "allow_gaps"}}, {Key: "claims", Keep: []string{"path"}}},
 			Arms: "arms", Drop: []string{"judge_quality"}},
