@@ -20,7 +20,7 @@ import (
 // suite: from the study's scorer, a program that judges each answer, or from a file of an arm.
 type ownScores struct {
 	Bench
-	suite   eval.Scorer // the same, or what it was calibrated to
+	suite   eval.Scorer // the bench, or what it was calibrated to
 	metrics []study.Metric
 	scorer  *Arm                 // nil for a study without one
 	told    map[string]eval.Hash // by item: what the verdicts of the scorer depend on
@@ -322,9 +322,9 @@ func (b *ownScores) Capabilities() eval.Capabilities {
 	can := b.suite.Capabilities()
 	if can.Calibrator != nil {
 		can.Calibrator = calibrator{can.Calibrator, func(suite eval.Scorer) eval.Scorer {
-			own := *b
-			own.suite = suite
-			return &own
+			with := *b
+			with.suite = suite
+			return &with
 		}}
 	}
 	return can
