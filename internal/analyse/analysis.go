@@ -213,7 +213,8 @@ type Arm struct {
 	Levels    []eval.Level `json:"levels"`
 	Role      eval.Role    `json:"role,omitempty"`
 	Simulated bool         `json:"simulated,omitempty"`
-	Given     bool         `json:"given,omitempty"` // its answers are from a file
+	Given     bool         `json:"given,omitempty"`  // its answers are from a file
+	NoRun     bool         `json:"no_run,omitempty"` // no run had the tag of those that it takes
 	// SimulatedJudge is true if a simulation judged its answers.
 	SimulatedJudge bool `json:"simulated_judge,omitempty"`
 	// Judges are those of its answers, with the versions that answered, where arms have different ones.

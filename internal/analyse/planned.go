@@ -441,10 +441,16 @@ func (r Run) Retry() string {
 }
 
 // Remedy is what to do about failed trials of arms: to ask them again, of answers in a file after
-// the file is complete. study is what the command takes, "" if the reader knows.
+// the file is complete, and of a tag that no run had in the next run. study is what the command
+// takes, "" if the reader knows.
 func (r Run) Remedy(study string, arms ...Arm) string {
 	remedy := "retry with `" + strings.TrimSpace(r.Retry()+" "+study) + "`"
-	if failed := slices.DeleteFunc(slices.Clone(arms), func(a Arm) bool { return a.Failed == 0 }); len(failed) > 0 && !slices.ContainsFunc(failed, func(a Arm) bool { return !a.Given }) {
+	failed := slices.DeleteFunc(slices.Clone(arms), func(a Arm) bool { return a.Failed == 0 })
+	switch {
+	case len(failed) == 0:
+	case !slices.ContainsFunc(failed, func(a Arm) bool { return !a.NoRun }):
+		return "no run had the tag of the answers, and the next run takes those of the one that has it"
+	case !slices.ContainsFunc(failed, func(a Arm) bool { return !a.Given }):
 		return "complete the file of answers, then " + remedy
 	}
 	return remedy
