@@ -887,7 +887,7 @@ func TestTaggedWhenARunBegan(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		takes := store.Event{At: noon, What: store.EventAnswers, Note: "s-1:a"}
+		takes := store.Event{At: noon, What: store.EventAnswers, Note: "s-1"}
 		first, second := begun(), begun()
 		tag(first, noon.Add(time.Hour)) // by a clock that is ahead
 		old, exact := begun(), begun(takes)
