@@ -71,7 +71,15 @@ type File struct {
 	Format  string // "" for the one that the name ends in, jsonl if that is none
 	Offsets string
 	Person  string
+	From    string // the person's name in the file, if it is another
 	Version string
+}
+
+// Imported counts what became of the records of a file.
+type Imported struct {
+	Answers int // stored now
+	Skipped int // subjects without an answer
+	Others  int // records of other people, which are left out
 }
 
 // A record is an answer on its way from or to another tool. Its text is all pages,
@@ -224,10 +232,10 @@ func (f File) fromLines(study.Task) (list []record, err error) {
 // Import adds the answers in a file to a person's work: all or none. An answer that was
 // imported before is left out, so that an import that was interrupted can be repeated;
 // another answer to its subject is an error. Subjects without an answer are skipped.
-func (p Place) Import(t study.Task, source Source, f File) (n, skipped int, err error) {
+func (p Place) Import(t study.Task, source Source, f File) (in Imported, err error) {
 	t = t.Full()
 	if err := p.checkMay(t, f.Person); err != nil {
-		return 0, 0, err
+		return in, err
 	}
 	if f.Format == "" {
 		f.Format = "jsonl"
@@ -237,64 +245,73 @@ func (p Place) Import(t study.Task, source Source, f File) (n, skipped int, err 
 	}
 	from, _, err := formatOf("--format", f.Format, f.Offsets)
 	if err != nil {
-		return 0, 0, err
+		return in, err
 	}
 	list, err := from.read(f, t)
 	if err == nil {
-		list, err = f.own(list)
+		list, in.Others, err = f.own(list)
 	}
 	if err == nil && len(list) == 0 {
 		err = fmt.Errorf("%s has no answers", f.Name)
 	}
 	if err != nil {
-		return 0, 0, err
+		return in, err
 	}
 	q, err := p.queue(t, source)
 	if err != nil {
-		return 0, 0, err
+		return in, err
 	}
 	d, err := p.open(t, q, source, f.Person, f.Version)
 	if err != nil {
-		return 0, 0, err
+		return in, err
 	}
 	defer func() { err = errors.Join(err, d.log.Close()) }()
-	events, skipped, err := d.imported(list, f)
-	if err == nil && skipped == len(list) {
-		err = fmt.Errorf("%s has no answers, only %s without one", f.Name, text.Plural(skipped, "subject", "subjects"))
+	events, err := d.imported(list, f, &in)
+	if err == nil && in.Skipped == len(list) {
+		err = fmt.Errorf("%s has no answers, only %s without one", f.Name, text.Plural(in.Skipped, "subject", "subjects"))
 	}
 	if err != nil {
-		return 0, 0, err
+		return in, err
 	}
 	for _, e := range events {
 		if _, err := d.append(eventImport, e); err != nil {
-			return n, skipped, err
+			return in, err
 		}
-		n++
+		in.Answers++
 	}
-	return n, skipped, d.record()
+	return in, d.record()
 }
 
-// own returns the records of the person. A file of one other person, or without names, is
-// theirs: names differ between tools.
-func (f File) own(list []record) ([]record, error) {
+// own returns the records of the person, and counts those of others. A file of one other person is
+// theirs, since names differ between tools. So are answers without a name, if it names nobody else.
+func (f File) own(list []record) (own []record, others int, err error) {
 	var names []string
-	for _, x := range list {
-		if !slices.Contains(names, x.By) && !(x.By == "" && x.blank()) {
+	var nameless *record
+	for i := range list {
+		switch x := &list[i]; {
+		case x.By != "" && !slices.Contains(names, x.By):
 			names = append(names, x.By)
+		case x.By == "" && !x.blank():
+			nameless = cmp.Or(nameless, x)
 		}
 	}
-	if slices.Contains(names, f.Person) {
-		return slices.DeleteFunc(list, func(x record) bool { return x.By != f.Person && !(x.By == "" && x.blank()) }), nil
+	slices.Sort(names)
+	name, all := cmp.Or(f.From, f.Person), cmp.Or(strings.Join(names, ", "), "people without a name")
+	has := slices.Contains(names, name)
+	switch {
+	case nameless != nil && len(names) > one(has):
+		return nil, 0, fmt.Errorf("%s: an answer without a name, in a file with those of %s: write whose it is into the column by (in Label Studio: completed_by), or remove it", nameless.from, all)
+	case !has && (f.From != "" || len(names) > 1):
+		return nil, 0, fmt.Errorf("%s has answers of %s, none of %s: name one of them with --from", f.Name, all, name)
+	case has:
+		own = slices.DeleteFunc(slices.Clone(list), func(x record) bool { return x.By != "" && x.By != name })
+		return own, len(list) - len(own), nil
 	}
-	if len(names) > 1 {
-		slices.Sort(names)
-		return nil, fmt.Errorf("%s has the answers of %s: say whose with --as", f.Name, strings.Join(names, ", "))
-	}
-	return list, nil
+	return list, 0, nil
 }
 
 // imported checks all answers of a file, and counts the subjects without one.
-func (d *desk) imported(list []record, f File) (events []Event, skipped int, err error) {
+func (d *desk) imported(list []record, f File, in *Imported) (events []Event, err error) {
 	seen := map[Subject]bool{}
 	for i := range list {
 		x := &list[i]
@@ -302,7 +319,7 @@ func (d *desk) imported(list []record, f File) (events []Event, skipped int, err
 		switch {
 		case err != nil:
 		case e == nil:
-			skipped++
+			in.Skipped++
 			continue
 		case seen[x.Subject]:
 			err = fmt.Errorf("%v has two answers", x.Subject)
@@ -312,11 +329,11 @@ func (d *desk) imported(list []record, f File) (events []Event, skipped int, err
 			err = fmt.Errorf("%v was answered already", x.Subject)
 		}
 		if err != nil {
-			return nil, 0, fmt.Errorf("%s: %w", x.from, err)
+			return nil, fmt.Errorf("%s: %w", x.from, err)
 		}
 		seen[x.Subject] = true
 	}
-	return events, skipped, nil
+	return events, nil
 }
 
 // has reports whether an answer was imported before.
