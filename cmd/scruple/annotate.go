@@ -119,7 +119,7 @@ func (o *opened) oneMode() error {
 	for _, f := range []struct {
 		flag string
 		of   []string
-	}{{"declare", []string{"lock"}}, {"sign", []string{"lock"}}, {"format", []string{"import"}}, {"from", []string{"import"}}, {"out", []string{"export"}}, {"offsets", []string{"import", "export"}}} {
+	}{{"declare", []string{"lock"}}, {"sign", []string{"lock"}}, {"format", []string{"import"}}, {"from", []string{"import"}}, {"reason", []string{"import"}}, {"out", []string{"export"}}, {"offsets", []string{"import", "export"}}} {
 		if given(f.flag) && !slices.Contains(f.of, mode) {
 			return fmt.Errorf("--%s has no effect without --%s", f.flag, strings.Join(f.of, " or --"))
 		}
@@ -424,7 +424,7 @@ func (a *app) importAnnotations(o *opened, place annotate.Place, task study.Task
 	if err != nil {
 		return fmt.Errorf("reading answers: %w", err)
 	}
-	in, err := place.Import(task, subjects, annotate.File{Name: file, Data: data, Format: o.text("format"), Offsets: o.text("offsets"), Person: person, From: o.text("from"), Version: version()})
+	in, err := place.Import(task, subjects, annotate.File{Name: file, Data: data, Format: o.text("format"), Offsets: o.text("offsets"), Person: person, From: o.text("from"), Reason: strings.TrimSpace(o.text("reason")), Version: version()})
 	if err != nil {
 		return err
 	}

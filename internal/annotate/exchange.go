@@ -72,6 +72,7 @@ type File struct {
 	Offsets string
 	Person  string
 	From    string // the person's name in the file, if it is another
+	Reason  string // of answers that correct those that are stored; "": there are none
 	Version string
 }
 
@@ -231,7 +232,8 @@ func (f File) fromLines(study.Task) (list []record, err error) {
 
 // Import adds the answers in a file to a person's work: all or none. An answer that was
 // imported before is left out, so that an import that was interrupted can be repeated;
-// another answer to its subject is an error. Subjects without an answer are skipped.
+// another answer to its subject needs a reason, and both stay in the file. Subjects without an
+// answer are skipped.
 func (p Place) Import(t study.Task, source Source, f File) (in Imported, err error) {
 	t = t.Full()
 	if err := p.checkMay(t, f.Person); err != nil {
@@ -323,10 +325,15 @@ func (d *desk) imported(list []record, f File, in *Imported) (events []Event, er
 			continue
 		case seen[x.Subject]:
 			err = fmt.Errorf("%v has two answers", x.Subject)
-		case d.work.given[slot{x.Subject, passFirst}] == nil:
-			events = append(events, *e)
-		case !d.has(e):
-			err = fmt.Errorf("%v was answered already", x.Subject)
+		default:
+			g := d.work.given[slot{x.Subject, passFirst}]
+			stored := g != nil && g.Final != nil // not skipped
+			switch same := stored && g.Final.Swapped == e.Swapped && g.Final.Answer.equal(e.Answer); {
+			case stored && !same && f.Reason == "":
+				err = fmt.Errorf("%v was answered already, and otherwise: correct the answer with --reason (both stay in the file)", x.Subject)
+			case !same:
+				events = append(events, *e)
+			}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", x.from, err)
@@ -335,15 +342,6 @@ func (d *desk) imported(list []record, f File, in *Imported) (events []Event, er
 	}
 	return events, nil
 }
-
-// has reports whether an answer was imported before.
-func (d *desk) has(e *Event) bool {
-	g := d.work.given[slot{*e.Subject, passFirst}]
-	return g.Final != nil && g.First == g.Final && g.First.Sighted && strings.HasPrefix(g.First.Reason, importedFrom) &&
-		g.First.Swapped == e.Swapped && g.First.Answer.equal(e.Answer)
-}
-
-const importedFrom = "imported from "
 
 // event is a record as an event; nil if it has no answer.
 func (d *desk) event(x *record, f File) (*Event, error) {
@@ -375,9 +373,16 @@ func (d *desk) event(x *record, f File) (*Event, error) {
 	if err := x.Answer.check(shown, false); err != nil {
 		return nil, err
 	}
+	answer, reason := x.Answer.exact(shown), "imported from "+f.Name
+	if err := d.fits(s, answer); err != nil {
+		return nil, err
+	}
+	if f.Reason != "" {
+		reason += ": " + f.Reason
+	}
 	// What another tool showed is not known: the answers count in no agreement of
 	// blind ones.
-	return &Event{Pass: passFirst, Subject: &s, Shown: shown.Hash(), Swapped: swapped, Answer: x.Answer.exact(shown), Sighted: true, Reason: importedFrom + f.Name}, nil
+	return &Event{Pass: passFirst, Subject: &s, Shown: shown.Hash(), Swapped: swapped, Answer: answer, Sighted: true, Reason: reason}, nil
 }
 
 // place finds the passages of an answer in the pages.

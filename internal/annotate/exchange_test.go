@@ -238,7 +238,7 @@ func TestLabelStudioTasks(t *testing.T) {
 }
 
 // An import that was interrupted is completed by repeating it. Another answer to a
-// subject is refused, and so is a file with two.
+// subject needs a reason, and a file with two is refused.
 func TestImportIsRepeated(t *testing.T) {
 	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
 	p := at(t, &clock)
@@ -248,23 +248,84 @@ func TestImportIsRepeated(t *testing.T) {
 	task := label
 	task.Again = study.Again{}
 	for _, step := range []struct {
-		data string
-		n    int
-		err  string
+		data, reason string
+		n            int
+		err          string
 	}{
-		{line("i00", "yes") + line("i01", "no"), 2, ""},
-		{line("i00", "yes") + line("i01", "no") + line("i02", "yes"), 1, ""},
-		{line("i00", "yes") + line("i01", "yes") + line("i03", "yes"), 0, "i01 was answered already"},
-		{line("i04", "yes") + line("i04", "yes"), 0, "i04 has two answers"},
-		{line("i03", "yes"), 1, ""},
+		{line("i00", "yes") + line("i01", "no"), "", 2, ""},
+		{line("i00", "yes") + line("i01", "no") + line("i02", "yes"), "", 1, ""},
+		{line("i00", "yes") + line("i01", "yes") + line("i03", "yes"), "", 0, "i01 was answered already, and otherwise: correct the answer with --reason"},
+		{line("i04", "yes") + line("i04", "yes"), "", 0, "i04 has two answers"},
+		{line("i03", "yes"), "", 1, ""},
+		{line("i00", "yes") + line("i01", "yes"), "a slip", 1, ""},
+		{line("i00", "yes") + line("i01", "yes"), "a slip", 0, ""},
+		{line("i01", "yes"), "", 0, ""},
 	} {
-		in, err := p.Import(task, corpus{6}, File{Name: "f", Data: []byte(step.data), Format: "jsonl", Offsets: codePoints, Person: "anna"})
+		in, err := p.Import(task, corpus{6}, File{Name: "f", Data: []byte(step.data), Format: "jsonl", Offsets: codePoints, Person: "anna", Reason: step.reason})
 		if in.Answers != step.n || (step.err == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), step.err) {
 			t.Errorf("%s: %+v, %v, want %d, %q", step.data, in, err, step.n, step.err)
 		}
 	}
-	if w, err := p.ReadWork("t", "anna"); err != nil || len(w.order) != 4 {
-		t.Errorf("%d answers are stored, want 4: %v", len(w.order), err)
+	w, err := p.ReadWork("t", "anna")
+	if err != nil || len(w.order) != 4 {
+		t.Fatalf("%d answers are stored, want 4: %v", len(w.order), err)
+	}
+	if g := w.given[slot{Subject{Item: "i01"}, passFirst}]; g.First.Answer.Text("q") != "no" || g.Final.Answer.Text("q") != "yes" || g.Final.Reason != "imported from f: a slip" {
+		t.Errorf("%+v, %+v", g.First, g.Final)
+	}
+}
+
+// An import corrects an answer of the browser, whose first form still counts in agreement, and
+// answers what was skipped.
+func TestImportCorrects(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	task := label
+	task.Again = study.Again{}
+	p := at(t, &clock)
+	d := openOf(t, p, task, corpus{2}, "anna")
+	k, place, _, _ := d.next()
+	if err := d.say(t, "yes"); err != nil {
+		t.Fatal(err)
+	}
+	skipped, _, _, _ := d.next()
+	_, err := d.append(eventSkip, Event{Pass: passFirst, Subject: &skipped.subject, Place: place, Reason: "unclear"})
+	d.close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := func(s Subject, answer string) string {
+		return fmt.Sprintf(`{"subject":{"item":%q},"answer":{"q":%q}}`, s.Item, answer) + "\n"
+	}
+	for _, step := range []struct {
+		data, reason string
+		n            int
+	}{{line(k.subject, "yes") + line(skipped.subject, "no"), "", 1}, {line(k.subject, "no") + line(skipped.subject, "no"), "misread", 1}} {
+		in, err := p.Import(task, corpus{2}, File{Name: "f", Data: []byte(step.data), Format: "jsonl", Offsets: codePoints, Person: "anna", Reason: step.reason})
+		if err != nil || in.Answers != step.n {
+			t.Fatalf("%s: %+v, %v, want %d", step.data, in, err, step.n)
+		}
+	}
+	w, err := p.ReadWork("t", "anna")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g := w.given[k]; g.First.Sighted || g.First.Answer.Text("q") != "yes" || !g.Final.Sighted || g.Final.Answer.Text("q") != "no" {
+		t.Errorf("%+v, %+v", g.First, g.Final)
+	}
+	if r, err := p.Result(task, corpus{2}); err != nil || len(r.Settled) != 2 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// Gold that the page of a unit refuses is refused in a file, too: a lock would keep it for good.
+func TestImportOfGold(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	for value, want := range map[string]string{"unfit": "f.csv:2: no date", "nowhere": `f.csv:2: document "i00": `, "2024-03-15": ""} {
+		data := `item,unit,exists,value,quote` + "\n" + `i00,u1,present,` + value + `,"[{""start"":0,""end"":4,""text"":""text"",""question"":""quote""}]"` + "\n"
+		in, err := at(t, &clock).Import(study.Task{Name: "t", Kind: "gold"}, corpus{1}, File{Name: "f.csv", Data: []byte(data), Offsets: codePoints, Person: "anna"})
+		if in.Answers != one(want == "") || (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %+v, %v, want %q", value, in, err, want)
+		}
 	}
 }
 
