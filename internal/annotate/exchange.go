@@ -81,6 +81,8 @@ type Imported struct {
 	Answers int // stored now
 	Skipped int // subjects without an answer
 	Others  int // records of other people, which are left out
+	// Unchecked are answers that do not say what text they are about.
+	Unchecked int
 }
 
 // A record is an answer on its way from or to another tool. Its text is all pages,
@@ -97,7 +99,8 @@ type record struct {
 	Text     string    `json:"text,omitempty"`
 	Spans    []outSpan `json:"spans,omitempty"`
 
-	from string // place in a file
+	textHash string // of Text, which tables do not have
+	from     string // place in a file
 }
 
 // An outSpan is a passage of the text of a record.
@@ -332,6 +335,7 @@ func (d *desk) imported(list []record, f File, in *Imported) (events []Event, er
 			case stored && !same && f.Reason == "":
 				err = fmt.Errorf("%v was answered already, and otherwise: correct the answer with --reason (both stay in the file)", x.Subject)
 			case !same:
+				in.Unchecked += one(x.textHash == "")
 				events = append(events, *e)
 			}
 		}
@@ -356,8 +360,12 @@ func (d *desk) event(x *record, f File) (*Event, error) {
 	}
 	shown := list[0]
 	// The text, all of it or its pages, tells whether the file is of this study.
-	if x.Text != "" && !slices.ContainsFunc(list, func(shown Shown) bool { return x.Text == shown.text() || x.Text == shown.joined() }) {
-		return nil, fmt.Errorf("the text of %v is not that of the study", s)
+	if x.Text != "" {
+		x.textHash = hashOf([]byte(x.Text))
+	}
+	exported := func(text string) bool { return hashOf([]byte(text)) == x.textHash }
+	if x.textHash != "" && !slices.ContainsFunc(list, func(shown Shown) bool { return exported(shown.text()) || exported(shown.joined()) }) {
+		return nil, fmt.Errorf("the text of %v is not that of the study: export the task anew, and let people judge the text as it is now", s)
 	}
 	// A person's empty record counts as an answer if every question may be left open.
 	needed := slices.ContainsFunc(d.task.Ask, func(q study.Question) bool { return !q.Optional && q.When == "" })
@@ -571,14 +579,14 @@ func (x *record) fromRegion(t study.Task, r spanfile.Region) error {
 }
 
 // columns are those before the columns of the questions.
-var columns = []string{"item", "arm", "other", "replicate", "unit", "shown_as_a", "by", "at"}
+var columns = []string{"item", "arm", "other", "replicate", "unit", "shown_as_a", "by", "at", "text_sha256"}
 
 // tableOf has a column for each question; passages are JSON.
 func tableOf(t study.Task, list []record) [][]string {
 	rows := [][]string{columnsOf(t)}
 	for _, x := range list {
 		s := x.Subject
-		row := []string{s.Item, s.Arm, s.Other, fmt.Sprint(s.Replicate), s.Unit, x.ShownAsA, x.By, x.At}
+		row := []string{s.Item, s.Arm, s.Other, fmt.Sprint(s.Replicate), s.Unit, x.ShownAsA, x.By, x.At, hashOf([]byte(x.Text))}
 		for _, q := range t.Ask {
 			value := string(x.Answer[q.Name])
 			switch q.Type {
@@ -628,7 +636,7 @@ func (f File) fromTable(t study.Task) (list []record, err error) {
 	}
 	for _, row := range answers.Rows {
 		cell := func(name string) string { return strings.TrimSpace(c.Cell(row, name).Text) }
-		x := record{Subject: Subject{Item: cell("item"), Arm: cell("arm"), Other: cell("other"), Unit: cell("unit")}, ShownAsA: cell("shown_as_a"), By: cell("by"), Answer: Answer{}, from: answers.Place(row, -1)}
+		x := record{Subject: Subject{Item: cell("item"), Arm: cell("arm"), Other: cell("other"), Unit: cell("unit")}, ShownAsA: cell("shown_as_a"), By: cell("by"), textHash: cell("text_sha256"), Answer: Answer{}, from: answers.Place(row, -1)}
 		if number := cell("replicate"); number != "" { // of an item
 			if x.Subject.Replicate, err = strconv.Atoi(number); err != nil {
 				return nil, c.Errorf(row, "replicate", "replicate: %q is not a number", number)

@@ -275,6 +275,39 @@ func TestImportIsRepeated(t *testing.T) {
 	}
 }
 
+// Answers are about the text that was exported: a file is refused in every format if the study shows
+// another. Answers without a text or its hash are counted.
+func TestImportOfAnotherText(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	task := label
+	task.Again = study.Again{}
+	for _, format := range Formats() {
+		p := at(t, &clock)
+		d := openOf(t, p, task, corpus{2}, "anna")
+		for range 2 {
+			if err := d.say(t, "yes"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d.close()
+		out, err := p.Export(task, corpus{2}, format, codePoints)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := File{Name: "f", Data: out.Data, Format: format, Offsets: codePoints, Person: "ben"}
+		if _, err := p.Import(task, revised{corpus{2}, map[string]bool{"i01": true}}, file); err == nil || !strings.Contains(err.Error(), "the text of i01 is not that of the study") {
+			t.Errorf("%s: %v", format, err)
+		}
+		if in, err := p.Import(task, corpus{2}, file); err != nil || in.Answers != 2 || in.Unchecked != 0 {
+			t.Errorf("%s: %+v, %v", format, in, err)
+		}
+	}
+	file := File{Name: "f.csv", Data: []byte("item,text_sha256,q\ni00,,yes\ni01,,\n"), Offsets: codePoints, Person: "ben"}
+	if in, err := at(t, &clock).Import(task, corpus{2}, file); err != nil || in.Answers != 1 || in.Unchecked != 1 {
+		t.Errorf("%+v, %v", in, err)
+	}
+}
+
 // An import corrects an answer of the browser, whose first form still counts in agreement, and
 // answers what was skipped.
 func TestImportCorrects(t *testing.T) {
