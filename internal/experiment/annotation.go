@@ -13,6 +13,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -20,11 +21,19 @@ import (
 // completeTasks lets the suite complete the tasks of the study, and checks them.
 func (x *Experiment) completeTasks() error {
 	var problems []error
+	can, rated := x.Bench.Capabilities(), "unit"
+	if can.RatesTrials {
+		rated = "trial"
+	}
 	for i, t := range x.Study.Annotation {
 		if x.Suite.Task != nil {
 			t = x.Suite.Task(kit.Suited(x.Bench), t)
 		}
-		for _, f := range t.Faults() {
+		faults := t.Faults()
+		if of := t.Full().Of; len(faults) == 0 && t.Judge && can.Ratings != nil && of != rated {
+			faults = append(faults, study.Fault{Key: ".judge", Text: fmt.Sprintf("the judge of suite %s says yes or no of %ss, and the task asks about %ss: none would be compared; use of: %s (a task that was drawn needs another name)", x.Suite.Name, rated, of, rated)})
+		}
+		for _, f := range faults {
 			problems = append(problems, x.File.Errorf(fmt.Sprintf("annotation[%d]%s", i, f.Key), "%s", f.Text))
 		}
 		x.Study.Annotation[i] = t
