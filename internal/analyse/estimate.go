@@ -45,10 +45,11 @@ func (c *Collector) estimate(arm string, m Metric, s selection, values []cell, m
 		if err != nil || !c.bounding(metric, s, missing, c.armIdx[arm]) {
 			return e, err
 		}
-		return e, e.bound(func(at end) (Bounds, error) {
+		err = e.bound(func(at end) (Bounds, error) {
 			b, err := c.estimateRows(arm, metric, s, at, q, level)
 			return b.Bounds, err
 		})
+		return e, err
 	}
 	e := Estimate{Arm: arm, Metric: m.Name, Stratum: s.stratum, Bounds: Bounds{Undefined(), Undefined(), Undefined()}}
 	for _, i := range s.items {

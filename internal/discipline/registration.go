@@ -81,7 +81,7 @@ var passing = map[string][]string{
 func (s *Subject) lastingSettings() []byte {
 	var keys map[string]json.RawMessage
 	if err := json.Unmarshal(s.File.Canonical(), &keys); err != nil {
-		panic("experiment: the canonical study is not an object: " + err.Error()) // package study wrote it
+		panic("discipline: the canonical study is not an object: " + err.Error()) // package study wrote it
 	}
 	for section, names := range passing {
 		if names == nil {

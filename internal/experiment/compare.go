@@ -113,13 +113,12 @@ func (c *contrast) common(ctx context.Context) error {
 			return err
 		}
 	}
-	var added, changed, regraded int
-	for _, it := range c.x.Items() {
-		now, ok := planned[1][it.ID]
-		if !ok {
-			continue // asked by neither, or by the older run only
-		}
-		was, ok := planned[0][it.ID]
+	items := c.x.Items()
+	index := eval.IndexItems(items)
+	var added, changed, regraded, gone int
+	for id, now := range planned[1] {
+		was, ok := planned[0][id]
+		i, known := index.Find(id)
 		switch {
 		case !ok:
 			added++
@@ -127,8 +126,10 @@ func (c *contrast) common(ctx context.Context) error {
 			changed++
 		case was.Gold != now.Gold:
 			regraded++
+		case !known:
+			gone++
 		default:
-			c.items = append(c.items, it)
+			c.items = append(c.items, items[i])
 		}
 	}
 	slices.SortFunc(c.items, func(a, b eval.Item) int { return strings.Compare(a.ID, b.ID) })
@@ -138,7 +139,8 @@ func (c *contrast) common(ctx context.Context) error {
 	}
 	c.left = len(planned[0]) - len(c.items)
 	c.warnings.add(added, "item", "items", "that only the newer run has: left out")
-	c.warnings.add(c.left-changed-regraded, "item", "items", "that only the older run has: left out")
+	c.warnings.add(c.left-changed-regraded-gone, "item", "items", "that only the older run has: left out")
+	c.warnings.add(gone, "item", "items", "that the study no longer has: left out")
 	c.warnings.add(changed, "item", "items", "whose input differs between the runs: left out")
 	c.warnings.add(regraded, "item", "items", "with other gold in the older run: left out; score it again with `scruple score` to compare them")
 	return nil
@@ -180,6 +182,20 @@ func (c *contrast) analyse(ctx context.Context) (*analyse.Analysis, error) {
 		wanted := map[string]string{}
 		for _, p := range c.pairs {
 			wanted[p[i]] = c.name(i, p[i])
+		}
+		rated, err := c.x.ratings(c.x.Bench, c.cases(ctx, side, slices.Collect(maps.Keys(wanted))...))
+		if err != nil {
+			return nil, err
+		}
+		if rated != nil {
+			for j := range rated.Rated {
+				t := &rated.Rated[j].Trial
+				t.Arm = wanted[t.Arm]
+			}
+			if from.Ratings != nil {
+				rated.Rated, rated.Differ = append(from.Ratings.Rated, rated.Rated...), rated.Differ+from.Ratings.Differ
+			}
+			from.Ratings = rated
 		}
 		if err := c.collect(collector, wanted, side.DB.ScoresByItem(ctx, side.Run)); err != nil {
 			return nil, err
@@ -268,18 +284,8 @@ func (c *contrast) changes(ctx context.Context) (tables []eval.Table, err error)
 	if list == nil {
 		return nil, nil
 	}
-	index := eval.IndexItems(c.items)
-	cases := func(s Side, arm string) iter.Seq2[eval.Case, error] {
-		return func(yield func(eval.Case, error) bool) {
-			for k, err := range s.DB.Cases(ctx, s.Run) {
-				if _, common := index.Find(k.Item); (err != nil || common && k.Arm == arm) && (!yield(k, err) || err != nil) {
-					return
-				}
-			}
-		}
-	}
 	for _, p := range c.pairs {
-		changed, err := list(cases(c.sides[0], p[0]), cases(c.sides[1], p[1]))
+		changed, err := list(c.cases(ctx, c.sides[0], p[0]), c.cases(ctx, c.sides[1], p[1]))
 		if err != nil {
 			return nil, fmt.Errorf("listing what changed from %s to %s: %w", c.sides[0].Run.ID, c.sides[1].Run.ID, err)
 		}
@@ -293,6 +299,18 @@ func (c *contrast) changes(ctx context.Context) (tables []eval.Table, err error)
 		}
 	}
 	return tables, nil
+}
+
+// cases yields the cases of some arms on the items that are compared.
+func (c *contrast) cases(ctx context.Context, s Side, arms ...string) iter.Seq2[eval.Case, error] {
+	index := eval.IndexItems(c.items)
+	return func(yield func(eval.Case, error) bool) {
+		for k, err := range s.DB.Cases(ctx, s.Run) {
+			if _, common := index.Find(k.Item); (err != nil || common && slices.Contains(arms, k.Arm)) && (!yield(k, err) || err != nil) {
+				return
+			}
+		}
+	}
 }
 
 // unblindings are those that the ledgers have of the studies of both runs.
