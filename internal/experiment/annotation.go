@@ -239,10 +239,7 @@ func (x *Experiment) ratings(scorer eval.Scorer, cases iter.Seq2[eval.Case, erro
 		}
 		for _, rating := range ratings(c) {
 			human, differ := settled(of[rating.Trial], rating.Unit, steps)
-			if differ {
-				all.Differ++
-			}
-			all.Rated = append(all.Rated, analyse.Rated{Rating: rating, Cluster: cluster[rating.Trial.Item], Human: human})
+			all.Rated = append(all.Rated, analyse.Rated{Rating: rating, Cluster: cluster[rating.Trial.Item], Human: human, Differ: differ})
 		}
 	}
 	return all, nil

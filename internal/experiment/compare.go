@@ -193,7 +193,7 @@ func (c *contrast) analyse(ctx context.Context) (*analyse.Analysis, error) {
 				t.Arm = wanted[t.Arm]
 			}
 			if from.Ratings != nil {
-				rated.Rated, rated.Differ = append(from.Ratings.Rated, rated.Rated...), rated.Differ+from.Ratings.Differ
+				rated.Rated = append(from.Ratings.Rated, rated.Rated...)
 			}
 			from.Ratings = rated
 		}
