@@ -19,7 +19,7 @@ func (s *Subject) UntilLook(part Part, p *store.Progress) Part {
 		return part
 	}
 	for seq := range p.Trials {
-		if p.Done.Has(seq) && (!s.judged() || p.Judged.Has(seq) || p.Failed.Has(seq)) {
+		if p.Done.Has(seq) && (!s.HasJudge() || p.Judged.Has(seq) || p.Failed.Has(seq)) {
 			continue
 		}
 		for _, n := range s.looks() {
@@ -111,7 +111,7 @@ func (s *Subject) askedAgain(ctx context.Context, db *store.DB, book Book, r *st
 		switch {
 		case p.Failed.Has(seq) || p.Unjudged.Has(seq):
 			failed++
-		case !p.Done.Has(seq) || s.judged() && !p.Judged.Has(seq):
+		case !p.Done.Has(seq) || s.HasJudge() && !p.Judged.Has(seq):
 			pending++
 		}
 	}
@@ -141,7 +141,7 @@ func (s *Subject) place(seq int) int { return seq / (len(s.Arms) * s.Plan.Replic
 // others.
 func (s *Subject) atLook(p *store.Progress) bool {
 	done := p.Done.Count()
-	if done == 0 || s.judged() && p.ToJudge() > 0 {
+	if done == 0 || s.HasJudge() && p.ToJudge() > 0 {
 		return false
 	}
 	begun := 0

@@ -320,11 +320,11 @@ func (r Rule) readsChange(k analyse.Replication) bool {
 // mostFree bounds the results without evidence whose ends are combined.
 const mostFree = 8
 
-// ignorant says how a rule holds because nothing is known: every interval is the widest
+// vacuous says how a rule holds because nothing is known: every interval is the widest
 // possible and every p-value 1. It is "" if the rule does not, or reads no evidence. A rule
 // that holds then by an estimate alone, as it would if all were known, is not meant: the
 // gate warns of it.
-func (r Rule) ignorant(metrics []eval.Metric) string {
+func (r Rule) vacuous(metrics []eval.Metric) string {
 	if r.program == nil || !r.Evidence {
 		return ""
 	}
@@ -396,15 +396,15 @@ func (x call) reach(metrics []eval.Metric) (low, high float64) {
 	return low, high
 }
 
-// ignorance reports the rules that can make the gate pass where nothing is known.
-func (r *Rules) ignorance(metrics []eval.Metric) (problems []*study.Error) {
+// checkVacuous reports the rules that can make the gate pass where nothing is known.
+func (r *Rules) checkVacuous(metrics []eval.Metric) (problems []*study.Error) {
 	asks := false // a required rule reads a result
 	for _, x := range r.list {
 		asks = asks || x.Kind == Require && len(x.Measured)+len(x.Tested)+len(x.across) > 0
 		if !x.Passes {
 			continue
 		}
-		switch how := x.ignorant(metrics); {
+		switch how := x.vacuous(metrics); {
 		case how != "":
 			problems = append(problems, &study.Error{Path: x.At, Err: fmt.Errorf("the rule holds where nothing is known (%s), so it asks for no evidence: ask that an interval lies inside a limit, such as diff_low('new', 'old', 'metric') > -0.05 or within('new', 'old', 'metric', 0.05)", how)})
 		case x.state == Pass && x.program == nil && x.That == Otherwise && !asks:

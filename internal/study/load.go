@@ -218,12 +218,21 @@ func canonicalJSON(v any) (jsontext.Value, error) {
 		return nil, err
 	}
 	canonical := jsontext.Value(data)
-	return canonical, canonical.Compact(jsontext.ReorderRawObjects(true), jsontext.PreserveRawStrings(false))
+	err = canonical.Compact(jsontext.ReorderRawObjects(true), jsontext.PreserveRawStrings(false))
+	return canonical, err
 }
 
 // Canonical is the study after overrides and defaults as JSON with sorted
 // keys: the same bytes for every way of writing the same study.
 func (f *File) Canonical() []byte { return slices.Clone(f.canonical) }
+
+// Keys are the top keys of the canonical form.
+func (f *File) Keys() (keys map[string]json.RawMessage) {
+	if err := json.Unmarshal(f.canonical, &keys); err != nil {
+		panic("study: the canonical form is not an object: " + err.Error())
+	}
+	return keys
+}
 
 // Pos returns the position of the value at a path such as "kernels[2].path". For a
 // default it is the position of the nearest section in the file.

@@ -66,9 +66,8 @@ type Worker struct {
 	sessions map[int64]*session
 	left     map[int64]parted    // runs that it cannot take part in
 	idle     map[int64]time.Time // shards that it has by the queue alone, and since when
-	paces    []*pace
-	all      *everyone // of the only run
-	failed   error     // why it left the only run
+	all      *everyone           // of the only run
+	failed   error               // why it left the only run
 }
 
 // A parted run is one that the worker takes no part in.

@@ -107,7 +107,7 @@ func confidences(dst []eval.Score, t *trial, right func(int) bool) []eval.Score 
 }
 
 // scoreGold compares an answer with gold. An answer that is not readable has no
-// spans.
+// spans; where gold has none either, it counts as one wrong span.
 func (b *Bench) scoreGold(dst []eval.Score, t *trial) []eval.Score {
 	r, predicted := t.record, b.spansOf(t.spans, b.taxonomy.Canonical)
 	ratio := func(metric string, num float64, den int) {
@@ -116,7 +116,9 @@ func (b *Bench) scoreGold(dst []eval.Score, t *trial) []eval.Score {
 		}
 	}
 	strict := span.Agree(span.Strict, r.gold, predicted)
-	f1 := func(metric string, c span.Counts) { ratio(metric, 2*c.Points(), c.Predicted()+c.Gold()) }
+	f1 := func(metric string, c span.Counts) {
+		ratio(metric, 2*c.Points(), max(c.Predicted()+c.Gold(), 1-int(kit.Indicator(t.readable))))
+	}
 	f1(metricF1, strict)
 	ratio(metricPrecision, float64(strict.Correct), strict.Predicted())
 	ratio(metricRecall, float64(strict.Correct), strict.Gold())

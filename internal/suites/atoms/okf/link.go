@@ -2,6 +2,7 @@ package okf
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"path"
 	"regexp"
@@ -138,7 +139,7 @@ func wordsOf(s string) []string {
 
 var (
 	wikiLink   = regexp.MustCompile(`\[\[([^\[\]|\n]{1,200})(?:\|[^\[\]\n]{0,200})?\]\]`)
-	inlineLink = regexp.MustCompile(`^\[([^\]\n]*)\]\(<?([^)\s>]+)>?[^)]*\)$`)
+	inlineLink = regexp.MustCompile(`^\[([^\]\n]*)\]\((?:<([^<>\n]+)>|([^)\s<>]+))[^)]*\)$`)
 	scheme     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:(//)?`)
 	percent    = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
 	hole       = regexp.MustCompile(`^(\{\{[^}]*\}\}|<%=[^%]*%>)`) // of a template
@@ -155,7 +156,7 @@ func (b *Base) Resolve(link, file string, to []string) Resolution {
 		return b.resolve(strings.TrimSpace(m[1]), file, to)
 	}
 	if m := submatch(inlineLink, link); m != nil {
-		r := b.resolve(m[2], file, to)
+		r := b.resolve(cmp.Or(m[2], m[3]), file, to)
 		if r.To < 0 {
 			if own := b.resolve(m[1], file, to); own.To >= 0 {
 				return own
