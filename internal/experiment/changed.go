@@ -15,7 +15,7 @@ import (
 // ChangesOf compares two runs as [Experiment.CompareRuns] does and lists those of its
 // items that changed by the first primary metric, with the answers of the first few.
 func (x *Experiment) ChangesOf(ctx context.Context, older, newer Side, few int) (*analyse.Changes, error) {
-	c, err := x.contrast(ctx, older, newer)
+	c, err := x.between(ctx, older, newer)
 	if err != nil {
 		return nil, err
 	}

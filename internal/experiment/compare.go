@@ -30,15 +30,15 @@ type Side struct {
 // the same input: each arm of the newer run with that of the older. Metrics, tests
 // and clusters are those of the study x, which is the newer run's.
 func (x *Experiment) CompareRuns(ctx context.Context, older, newer Side) (*analyse.Analysis, error) {
-	c, err := x.contrast(ctx, older, newer)
+	c, err := x.between(ctx, older, newer)
 	if err != nil {
 		return nil, err
 	}
 	return c.analyse(ctx)
 }
 
-// contrast finds what two runs have in common.
-func (x *Experiment) contrast(ctx context.Context, older, newer Side) (*runComparison, error) {
+// between finds what two runs have in common.
+func (x *Experiment) between(ctx context.Context, older, newer Side) (*runComparison, error) {
 	if older.Run.Suite != x.Study.Suite {
 		return nil, fmt.Errorf("comparing %s with %s: they are of different suites (%s and %s)", newer.Run.ID, older.Run.ID, x.Study.Suite, older.Run.Suite)
 	}
