@@ -288,12 +288,10 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 	}
 	ended := unsaid
 	defer func() { g.leave(generation, ended) }()
-	select {
-	case e.calls <- struct{}{}:
-	case <-ctx.Done():
+	if _, ok := e.calls.enter(ctx, e.stopping); !ok {
 		return nil, ErrStopped
 	}
-	defer func() { <-e.calls }()
+	defer e.calls.leave(0, unsaid)
 	if e.stopped() {
 		return nil, ErrStopped
 	}

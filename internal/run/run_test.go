@@ -374,6 +374,36 @@ func TestConcurrencyIsBoundedAndUsed(t *testing.T) {
 	})
 }
 
+// One of n parts is of the calls of all models together, and grows again.
+func TestAPartOfTheConcurrencyIsOfAllModels(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := delayed(50 * time.Millisecond)
+		both := map[string]*run.Model{"m": {Client: c, Group: "m"}, "n": {Client: c, Group: "n"}}
+		bench := performer{f: func(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
+			model := "m"
+			if strings.HasSuffix(t.Item, "5") {
+				model = "n"
+			}
+			_, err := ask.Ask(ctx, "s", eval.Request{Model: model, Item: t.Item})
+			return eval.Outcome{Kind: eval.OK}, err
+		}}
+		e := run.New(quick, newMemory(), both, run.Spent{}, nil)
+		for _, c2 := range []struct {
+			parts int
+			most  int64
+		}{{1, 4}, {2, 2}, {9, 1}, {1, 4}} {
+			c.peak.Store(0)
+			e.Share(c2.parts)
+			if err := e.Perform(t.Context(), bench, nil, trials(40, false)); err != nil {
+				t.Fatal(err)
+			}
+			if c.peak.Load() != c2.most {
+				t.Errorf("%d calls at a time as one of %d, want %d", c.peak.Load(), c2.parts, c2.most)
+			}
+		}
+	})
+}
+
 // Models that share a provider's limit use the lowest of their limits.
 func TestTheLowestCeilingOfAGroupHolds(t *testing.T) {
 	for range 8 { // for any map order
