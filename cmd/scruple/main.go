@@ -23,6 +23,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -45,26 +46,43 @@ func main() {
 
 // execute runs one command line and returns its exit code.
 func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer, getenv func(string) string) int {
-	a := &app{in: in, out: out, err: errOut, getenv: getenv}
+	printed := &output{Writer: out}
+	a := &app{in: in, out: printed, err: errOut, getenv: getenv}
 	root := newRoot(a)
 	a.storePath = getenv("SCRUPLE_STORE") // unless --store is given
 	args, err := withoutPasswords(args, valued(root))
 	root.SetArgs(args)
 	root.SetIn(in)
-	root.SetOut(out)
+	root.SetOut(printed)
 	root.SetErr(errOut)
 	if err == nil {
 		err = root.ExecuteContext(ctx)
+	}
+	var known *exitError
+	quiet := err == nil || errors.As(err, &known) && known.err == nil
+	if quiet && printed.err != nil && !errors.Is(printed.err, syscall.EPIPE) { // whose reader has seen enough
+		err, quiet = exit(exitInfrastructure, printed.err), false
 	}
 	if err == nil {
 		return exitOK
 	}
 	code := exitCode(err)
-	var quiet *exitError
-	if !errors.As(err, &quiet) || quiet.err != nil {
+	if !quiet {
 		printError(errOut, err, code, asksJSON(args))
 	}
 	return code
+}
+
+// An output keeps the first error of writing it, which not every verb looks at.
+type output struct {
+	io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	o.err = cmp.Or(o.err, err)
+	return n, err
 }
 
 // Exit codes, the same for every verb.
