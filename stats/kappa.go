@@ -196,7 +196,7 @@ func FleissKappa(counts [][]int) (Fleiss, error) {
 	raters := rows[0]
 	for i, r := range rows {
 		if r != raters {
-			return Fleiss{}, fmt.Errorf("stats: subject %d has %v ratings, the first has %v: Fleiss' kappa needs the same number for each (Krippendorff's alpha does not)", i, r, raters)
+			return Fleiss{}, rowError(i, "has %v ratings, the first has %v: Fleiss' kappa needs the same number for each (Krippendorff's alpha does not)", r, raters)
 		}
 	}
 	if raters < 2 {

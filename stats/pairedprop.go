@@ -100,6 +100,10 @@ type PairedProportions struct {
 	B, C        float64 // items that only the first, only the second passes
 	Diff        float64
 	Undefined   string // why the interval is undefined
+	// Parts is the number of equal parts of which counts are whole multiples, where items were
+	// asked repeatedly: 2 for two replicates. Of 0 it is that of these counts, and may be another
+	// after one loss more.
+	Parts int
 
 	size, wins, losses []float64 // by cluster
 }
@@ -116,7 +120,7 @@ type PairedProportions struct {
 //
 // Counts may be parts of items: where items are asked repeatedly, what the mean of one arm
 // has more than that of the other. The results with fewer are then those with fewer of the
-// largest parts that divide all counts.
+// largest parts that divide all counts, or of as many as Parts says.
 func ComparePairedProportions[T int | float64](b, c []T, n []int, level float64) (PairedProportions, error) {
 	if err := checkLevel(level); err != nil {
 		return PairedProportions{}, err
@@ -228,6 +232,7 @@ func (r Reading) Apart(a, b PairedProportions) Reading {
 func (r PairedProportions) rare(level float64) Interval {
 	n := float64(r.N)
 	d := newOutcomes(r.size, n, level)
+	d.parts = r.Parts
 	return Interval{r.B/n - d.most(r.losses), d.most(r.wins) - r.C/n, level}
 }
 

@@ -297,6 +297,7 @@ type outcomeClusters struct {
 	sizes     []float64
 	n         float64 // sum of the sizes
 	each      float64 // outcomes in a unit of the sizes
+	parts     int     // into which replicates divide an outcome; 0 if they are not known
 	kish      float64 // Σm²/Σm
 	none      float64 // design effect of no events
 	prior     float64 // design effect of many, by the prior
@@ -391,7 +392,7 @@ func (d outcomeClusters) most(events []float64) float64 {
 	ofProducts := filling{order: bySize, room: events, worth: func(k int, from, to float64) float64 { return weight[k] * d.sizes[k] * (to - from) }}
 	step := 1 / d.each
 	if d.each == 1 {
-		step = 1 / parts(events)
+		step = 1 / parts(events, d.parts)
 	}
 	for s := step; s < total-1e-9; s += step {
 		p := s / d.n
@@ -400,10 +401,10 @@ func (d outcomeClusters) most(events []float64) float64 {
 	return high
 }
 
-// parts is the number of equal parts, up to 60, of which all numbers are whole multiples: as the
-// mean of replicates divides items.
-func parts(xs []float64) float64 {
-	n := 1.0
+// parts is the number of equal parts, least or more and up to 60, of which all numbers are whole
+// multiples: as the mean of replicates divides items.
+func parts(xs []float64, least int) float64 {
+	n := math.Max(1, float64(least))
 	for n < 60 && slices.ContainsFunc(xs, func(x float64) bool { return math.Abs(x*n-math.Round(x*n)) > 1e-9*math.Max(1, x*n) }) {
 		n++
 	}

@@ -45,6 +45,9 @@ func (a *app) appendix(o *opened) error {
 			return err
 		}
 	}
+	if s.Outdated {
+		a.warn("warning: these are the results as last analysed, and the study changed since: scruple report says what")
+	}
 	set, err := appendix.Make(x.Suite.Appendices, s)
 	if err != nil {
 		return err
@@ -122,6 +125,11 @@ func ofRun(ctx context.Context, s *appendix.Source, db *store.DB, x *experiment.
 		return err
 	}
 	s.Analysis, s.Kept = result.Analysis, kept
+	if err := x.Current(ctx, db, found, result); errors.As(err, new(*experiment.NotAllowedError)) {
+		s.Outdated = true
+	} else if err != nil {
+		return err
+	}
 	r, err := x.Attach(ctx, db, found)
 	s.Prompt = func(t eval.Trial) (string, error) {
 		if err != nil {
@@ -173,7 +181,7 @@ func bundledAppendices(ctx context.Context, db *store.DB, r *experiment.Run, res
 	if err := ofRun(ctx, &s, db, r.Experiment, r.Record); err != nil {
 		return nil, nil, err
 	}
-	s.Analysis = result.Analysis // as computed, not as stored
+	s.Analysis, s.Outdated = result.Analysis, false // as computed, not as stored
 	set, err := appendix.Make(r.Suite.Appendices, s)
 	for _, f := range set.Files {
 		list = append(list, bundle.Output{Name: "appendix_" + f.Name, Write: disk.Bytes(f.Data)})

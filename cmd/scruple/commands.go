@@ -119,7 +119,7 @@ func (a *app) embed(o *opened) error {
 		a.say("asking %s for the embeddings of %s in %s", m.Name, text.Plural(texts, "text", "texts"), text.Plural(requests, "request", "requests"))
 		observer, closeObserver := a.observer()
 		defer closeObserver()
-		ctx, stop, restore := interruptible(ctx)
+		ctx, stop, restore := interruptible(ctx, "run the same command to resume")
 		defer restore()
 		if err := r.Embed(ctx, experiment.Asking{Models: map[string]*run.Model{experiment.EmbeddingModel: connected}, Observer: observer, Stop: stop}); err != nil {
 			return err

@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"os/signal"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -16,7 +17,7 @@ func TestAClosedTerminalStopsARun(t *testing.T) {
 	if signal.Ignored(syscall.SIGHUP) {
 		t.Skip("SIGHUP is ignored here, as under nohup")
 	}
-	ctx, stop, restore := interruptible(t.Context())
+	ctx, stop, restore := interruptible(t.Context(), "start it again")
 	defer restore()
 	for range 3 {
 		if err := syscall.Kill(syscall.Getpid(), syscall.SIGHUP); err != nil {
@@ -26,7 +27,7 @@ func TestAClosedTerminalStopsARun(t *testing.T) {
 	}
 	select {
 	case err := <-stop:
-		if !errors.Is(err, errInterrupted) {
+		if !errors.Is(err, errInterrupted) || !strings.HasSuffix(err.Error(), "flight; start it again") {
 			t.Error(err)
 		}
 	case <-time.After(10 * time.Second):

@@ -221,7 +221,11 @@ func (a *app) ask(ctx context.Context, db *store.DB, r *experiment.Run, models m
 	for _, rule := range unmeetable {
 		a.warn("warning: %s", say.PlainLine(unmet(rule)))
 	}
-	ctx, stop, restore := interruptible(ctx)
+	then := "run the same command to resume"
+	if opt.fresh {
+		then += ", without --new"
+	}
+	ctx, stop, restore := interruptible(ctx, then)
 	defer restore()
 	if db.Shared() && opt.maxCalls == 0 && opt.record == "" && !r.Study.Execution.ItemByItem {
 		return a.takePart(ctx, db, r, left, models, opt, stop)
@@ -232,8 +236,8 @@ func (a *app) ask(ctx context.Context, db *store.DB, r *experiment.Run, models m
 }
 
 // interruptible sends on stop at the first Ctrl-C, or when the terminal is closed, and
-// cancels the context at the second Ctrl-C.
-func interruptible(ctx context.Context) (_ context.Context, stop <-chan error, restore func()) {
+// cancels the context at the second Ctrl-C. The error says what to do then.
+func interruptible(ctx context.Context, then string) (_ context.Context, stop <-chan error, restore func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -250,7 +254,7 @@ func interruptible(ctx context.Context) (_ context.Context, stop <-chan error, r
 		case <-quit:
 			return
 		}
-		interrupted <- errInterrupted
+		interrupted <- fmt.Errorf("%w; %s", errInterrupted, then)
 		select {
 		case <-signals:
 			cancel(fmt.Errorf("%w: %w", run.ErrStopped, errInterrupted))
@@ -261,7 +265,7 @@ func interruptible(ctx context.Context) (_ context.Context, stop <-chan error, r
 }
 
 // errInterrupted is the cause of a run stopped by the user.
-var errInterrupted = errors.New("interrupted: waiting for calls in flight; run the same command to resume, without --new")
+var errInterrupted = errors.New("interrupted: waiting for calls in flight")
 
 func (a *app) score(o *opened) error {
 	if err := o.x.CheckScorer(); err != nil {

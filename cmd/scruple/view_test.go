@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"net/http/httptest"
 	"os"
@@ -115,6 +116,15 @@ func TestPagesOfADatabase(t *testing.T) {
 func TestSignOfAComparison(t *testing.T) {
 	t.Parallel()
 	dir := ran(t)
+	questions := filepath.Join(dir, "questions.jsonl") // of which the second run has one less
+	data, err := os.ReadFile(questions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, data, _ = bytes.Cut(data, []byte("\n"))
+	if err := os.WriteFile(questions, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if code, _, errs := cli(t, "run", filepath.Join(dir, "study.yaml"), "--new"); code != 0 {
 		t.Fatal(errs)
 	}
@@ -130,6 +140,9 @@ func TestSignOfAComparison(t *testing.T) {
 		first, second := strings.Index(said, names[0]), strings.Index(said, names[1])
 		if first < 0 || second < first {
 			t.Errorf("%q: the headline is not of A − B: %s", c, said)
+		}
+		if c[0] != c[2] && !strings.Contains(page, "1 item that only the older run has: left out") {
+			t.Errorf("%q: what is left out is not said: %s", c, page)
 		}
 		if tested := strings.Contains(said, "p\u00a0&lt;") || strings.Contains(said, "p\u00a0="); tested != (c[0] == c[2]) {
 			t.Errorf("%q: a test is shown: %v: %s", c, tested, said)

@@ -59,7 +59,7 @@ func (a *app) work(o *opened) error {
 		opt.Load = func(ctx context.Context, r *store.Run) (*worker.Loaded, error) {
 			return a.loaded(ctx, q.Store(), r, o)
 		}
-		ctx, stop, restore := interruptible(o.ctx)
+		ctx, stop, restore := interruptible(o.ctx, "other workers go on with the rest")
 		defer restore()
 		return q.Take(ctx, opt, stop)
 	})

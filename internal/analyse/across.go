@@ -190,7 +190,8 @@ func (c *Collector) interaction(x Across, metric int, q Question, selections []s
 	if q.Run.Exploratory() {
 		return r, nil
 	}
-	return r, c.compareLevels(&r, x, levels, q)
+	err := c.compareLevels(&r, x, levels, q)
+	return r, err
 }
 
 // compareLevels compares the differences of all pairs of levels. Those of a factor of arms
@@ -240,8 +241,8 @@ func (c *Collector) compareLevels(r *Interaction, x Across, levels []gaps, q Que
 			}
 			reading := readingOf(method, robust, robust.Reading())
 			if binary && robust.Undefined == "" {
-				a, errA := c.proportions(first, level)
-				b, errB := c.proportions(second, level)
+				a, errA := c.proportions(first, q)
+				b, errB := c.proportions(second, q)
 				if err := cmp.Or(errA, errB); err != nil {
 					return err
 				}
@@ -272,14 +273,14 @@ func (c *Collector) compareLevels(r *Interaction, x Across, levels []gaps, q Que
 }
 
 // proportions are those of a level's items that only one arm passes.
-func (c *Collector) proportions(g gaps, level float64) (stats.PairedProportions, error) {
-	m := matched{numA: make([]float64, c.clusters.n)}
+func (c *Collector) proportions(g gaps, q Question) (stats.PairedProportions, error) {
+	m := matched{numA: make([]float64, c.clusters.n), parts: partsOf(q.Run.Replicates)}
 	for item, of := range c.clusters.of {
 		if d := g.by[item]; !math.IsNaN(d) {
 			m.xs, m.ys, m.cluster = append(m.xs, d), append(m.ys, 0), append(m.cluster, of)
 		}
 	}
-	return m.proportions(level)
+	return m.proportions(1 - q.Study.Alpha)
 }
 
 func (r *Interaction) warn(text string) { r.Warnings = append(r.Warnings, text) }

@@ -142,7 +142,8 @@ func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error
 	r := Comparison{A: p.A, B: p.B, Metric: metric.Name, Primary: p.Primary, Family: p.Family, Contrast: p.Contrast, Stratum: s.stratum,
 		MeanA: u, MeanB: u, Reading: Untested(u, ""), Level: u, T: u, DF: u, Effect: Effect{u, u, u}}
 	if metric.Estimate != nil {
-		return r, k.failed(metric, c.compareRows(&r, k, s, t))
+		err := c.compareRows(&r, k, s, t)
+		return r, k.failed(metric, err)
 	}
 	var both []int
 	var xs, ys []float64
@@ -175,12 +176,12 @@ func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error
 	if !r.paired(left) {
 		return r, nil
 	}
-	m := matched{xs: xs, ys: ys, cluster: clusters}
+	m := matched{xs: xs, ys: ys, cluster: clusters, parts: partsOf(t.q.Run.Replicates)}
 	m.numA, m.denA = c.clusters.sum(&c.sumA, both, func(i int) cell { return c.fraction(k.metric, k.a[i]) })
 	m.numB, m.denB = c.clusters.sum(&c.sumB, both, func(i int) cell { return c.fraction(k.metric, k.b[i]) })
 	if t.q.Run.Exploratory() {
-		err := r.describe(m, &metric)
-		return r, k.failed(metric, errors.Join(err, c.differenceByPeople(&r, k, selection{s.stratum, both}, t)))
+		err := errors.Join(r.describe(m, &metric), c.differenceByPeople(&r, k, selection{s.stratum, both}, t))
+		return r, k.failed(metric, err)
 	}
 	if err := t.test(&r, m, k, &metric); err != nil {
 		return r, k.failed(metric, err)

@@ -57,10 +57,11 @@ func (c *Collector) estimate(x armScores, s selection, q Question) (Estimate, er
 		if err != nil || !c.rowsBounded(x, s) {
 			return e, err
 		}
-		return e, e.bound(func(at end) (Bounds, error) {
+		err = e.bound(func(at end) (Bounds, error) {
 			b, err := c.estimateRows(x, s, at, q)
 			return b.Bounds, err
 		})
+		return e, err
 	}
 	e := Estimate{Arm: arm, Metric: m.Name, Stratum: s.stratum, Bounds: Bounds{Undefined(), Undefined(), Undefined()}}
 	for _, i := range s.items {

@@ -38,6 +38,16 @@ type matched struct {
 	xs, ys                 []float64
 	cluster                []int32
 	numA, denA, numB, denB []float64
+	parts                  int // of an item, by replicates
+}
+
+// partsOf is the number of parts into which replicates divide an item, of which some may have
+// fewer: 6 for three. From seven on these are more than limits are computed for, and all count.
+func partsOf(replicates int) int {
+	if replicates > 6 {
+		return replicates
+	}
+	return [...]int{0, 1, 2, 6, 12, 60, 60}[max(0, replicates)]
 }
 
 // clustered reports whether there are fewer clusters than items.
@@ -58,7 +68,7 @@ func (m matched) unclustered() matched {
 	for i := range own {
 		own[i] = int32(i)
 	}
-	return matched{m.xs, m.ys, own, m.xs, one, m.ys, one}
+	return matched{m.xs, m.ys, own, m.xs, one, m.ys, one, m.parts}
 }
 
 // occupied keeps the clusters with a denominator in one of the arms: those of another
@@ -101,7 +111,13 @@ func (m matched) proportions(level float64) (stats.PairedProportions, error) {
 		n[k]++
 		b[k], c[k] = b[k]+max(0, m.xs[i]-m.ys[i]), c[k]+max(0, m.ys[i]-m.xs[i])
 	}
-	return stats.ComparePairedProportions(b, c, n, level)
+	return m.compare(b, c, n, level)
+}
+
+func (m matched) compare(b, c []float64, n []int, level float64) (stats.PairedProportions, error) {
+	r, err := stats.ComparePairedProportions(b, c, n, level)
+	r.Parts = m.parts
+	return r, err
 }
 
 // paired compares scores that pass or fail, of items or of the same opportunities, of which
@@ -115,7 +131,7 @@ func (m matched) paired(pooling eval.Pooling, level float64) (stats.PairedPropor
 		n[k] = int(m.denA[k])
 		b[k], c[k] = max(0, m.numA[k]-m.numB[k]), max(0, m.numB[k]-m.numA[k])
 	}
-	return stats.ComparePairedProportions(b, c, n, level)
+	return m.compare(b, c, n, level)
 }
 
 // binary reports whether every score is 0 or 1.

@@ -213,7 +213,11 @@ func (a *Analysis) unscoredWarnings() (list []string) {
 			}
 		}
 		if m, _ := a.Metric(e.Metric); e.Stratum == nil && n > 0 && m.Kind != eval.Analysis {
-			key := lack{e.Arm, why, fmt.Sprintf("%s without a score (%.1f %%)", text.Plural(n, "entry", "entries"), 100*e.UnscoredShare)}
+			of := "" // the share is of all
+			if n < e.Unscored {
+				of = fmt.Sprintf(", %d of them of failed trials", e.Unscored-n)
+			}
+			key := lack{e.Arm, why, fmt.Sprintf("%s without a score%s (%.1f %%)", text.Plural(e.Unscored, "entry", "entries"), of, 100*e.UnscoredShare)}
 			if metrics[key] == nil {
 				order = append(order, key)
 			}

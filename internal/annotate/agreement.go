@@ -67,7 +67,8 @@ func (r *Result) Agreements(source Source) (list []Agreement, err error) {
 			}
 		}
 	}
-	return list, r.compareAutomatic(&list, source)
+	err = r.compareAutomatic(&list, source)
+	return list, err
 }
 
 // compare compares two series on a question, or on gold as a whole. Answers to what the study

@@ -37,6 +37,7 @@ type Source struct {
 	Time     func(micros int64) string                               // of them
 	// Of a run that was scored; nil before it.
 	Analysis *analyse.Analysis
+	Outdated bool // the study is no longer what the run was analysed with
 	Kept     kit.Kept
 	Prompt   func(eval.Trial) (string, error) // as it was sent
 }
@@ -61,14 +62,11 @@ func Make(list []kit.Appendix, s Source) (set Set, err error) {
 	}
 	alpha := s.Study.Statistics.Alpha
 	all := make([]report.Document, 1)
-	notice := "" // of every document with results
-	if s.Analysis != nil {
-		notice = report.SimulatedNotice(s.Analysis)
-	}
+	notices := s.notices()
 	for _, a := range list {
 		d := report.Document{Title: title(a)}
-		if notice != "" && a.Tables != nil {
-			d.Parts = append(d.Parts, prose("%s", notice))
+		if a.Tables != nil || a.From == kit.FromRun || a.From == kit.FromPrompts || a.From == kit.FromProgram {
+			d.Parts = append(d.Parts, notices...)
 		}
 		if a.Intro != "" {
 			d.Parts = append(d.Parts, report.Part{Prose: []string{a.Intro}})
@@ -91,16 +89,27 @@ func Make(list []kit.Appendix, s Source) (set Set, err error) {
 		}
 		all, set.Files = append(all, d), append(set.Files, File{fileName(a), b.Bytes()})
 	}
-	all[0] = report.Document{Title: "What people have not written yet", Parts: []report.Part{missingTable(set.Missing)}}
-	if notice != "" {
-		all[0].Parts = slices.Insert(all[0].Parts, 0, prose("%s", notice))
-	}
+	all[0] = report.Document{Title: "What people have not written yet", Parts: append(slices.Clip(notices), missingTable(set.Missing))}
 	var b bytes.Buffer
 	if err := report.WriteDocuments(&b, s.Study.Name+", appendices", all, alpha); err != nil {
 		return set, err
 	}
 	set.Files = append(set.Files, File{AllName, b.Bytes()})
 	return set, nil
+}
+
+// notices stand at the top of every document about the run. They are the same on all machines.
+func (s Source) notices() (parts []report.Part) {
+	if s.Analysis == nil {
+		return nil
+	}
+	if s.Outdated {
+		parts = append(parts, prose("OUTDATED: the study or its files changed since these results were computed, and what is said of them here is of the study as it is now. The command scruple report says what changed."))
+	}
+	for _, line := range report.Banner(s.Analysis) {
+		parts = append(parts, prose("%s", line))
+	}
+	return parts
 }
 
 // AllName is the page with all appendices.
@@ -463,6 +472,6 @@ func (s Source) program() ([]report.Part, error) {
 		run.Row(eval.Texts("Scruple that asked", a.Program)...)
 	}
 	run.Row(eval.Texts("run", s.Analysis.Run.ID)...)
-	run.Row(eval.Text("seed"), eval.Text(fmt.Sprint(s.Study.Execution.Seed)))
+	run.Row(eval.Text("seed"), eval.Text(fmt.Sprint(s.Analysis.Run.Seed)))
 	return append(parts, report.Part{Table: run}, report.Part{Table: files}), nil
 }

@@ -127,18 +127,26 @@ func TestReliabilityWithoutKappa(t *testing.T) {
 	}
 }
 
-// Documents with results of simulated models say so at their head.
-func TestSimulatedAppendices(t *testing.T) {
+// Documents about a run say at their head what the report says: what is simulated or interim, and
+// that the study changed since.
+func TestNoticesOfARun(t *testing.T) {
 	s := source(t)
-	s.Analysis = &analyse.Analysis{Arms: []analyse.Arm{{ID: "x", Simulated: true}}, Tables: []eval.Table{{Name: "rates", Title: "Rates", Columns: []string{"arm"}, Rows: [][]eval.Cell{{eval.Text("x")}}}}}
-	set, err := Make(all, s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range set.Files {
-		want := strings.HasPrefix(f.Name, "H") || f.Name == AllName
-		if got := strings.Contains(string(f.Data), "SIMULATED: the answers of x"); got != want {
-			t.Errorf("%s: the notice is there: %v, want %v", f.Name, got, want)
+	s.Analysis = &analyse.Analysis{Run: analyse.Run{Planned: 4, Done: 3}, Arms: []analyse.Arm{{ID: "x", Simulated: true}}, Tables: []eval.Table{{Name: "rates", Title: "Rates", Columns: []string{"arm"}, Rows: [][]eval.Cell{{eval.Text("x")}}}}}
+	for _, s.Outdated = range []bool{false, true} {
+		set, err := Make(all, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range set.Files {
+			want := f.Name == AllName || strings.HasPrefix(f.Name, "H") || strings.HasPrefix(f.Name, "F1")
+			for _, notice := range []struct {
+				words string
+				want  bool
+			}{{"SIMULATED: the answers of x", want}, {"UNFINISHED: 3 of 4 trials", want}, {"OUTDATED: the study", want && s.Outdated}} {
+				if got := strings.Contains(string(f.Data), notice.words); got != notice.want {
+					t.Errorf("%s: %q is there: %v, want %v", f.Name, notice.words, got, notice.want)
+				}
+			}
 		}
 	}
 }

@@ -133,7 +133,7 @@ func Pages(list []kit.Appendix, s Source) (pages []File, err error) {
 
 // uncommented is a page without its comments, but for those in code.
 func uncommented(page string) string {
-	code, _ := report.CodeBlocks(page)
+	code, _ := report.Code(page)
 	var b strings.Builder
 	for at := 0; ; {
 		begin, end := strings.Index(page[at:], "<!--"), -1
@@ -164,7 +164,7 @@ func within(code [][2]int, at int) bool {
 func sections(page string) (texts map[string]string, order []string) {
 	texts = map[string]string{}
 	page = uncommented(strings.ReplaceAll(strings.TrimPrefix(page, "\ufeff"), "\r\n", "\n"))
-	code, _ := report.CodeBlocks(page)
+	code, _ := report.Code(page)
 	key, at := "", 0
 	for line := range strings.Lines(page) {
 		heading, is := strings.CutPrefix(line, "## ")

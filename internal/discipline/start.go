@@ -197,7 +197,7 @@ func (s *Subject) lastTest(ctx context.Context, db *store.DB, id string) (*store
 
 // Pending reports whether a run is unfinished.
 func (s *Subject) Pending(p *store.Progress) bool {
-	return p.Done.Count() < p.Trials || s.judged() && p.ToJudge() > 0
+	return p.Done.Count() < p.Trials || s.HasJudge() && p.ToJudge() > 0
 }
 
 // seenElsewhere lists the runs of a store, and of the one beside the study, that the
@@ -389,7 +389,7 @@ func (s *Subject) Blinded(r *store.Run, p *store.Progress) (int, error) {
 	}
 	if s.Pending(p) && !s.atLook(p) {
 		pending := p.Trials - p.Done.Count()
-		if s.judged() {
+		if s.HasJudge() {
 			pending += p.ToJudge()
 		}
 		return pending, nil
@@ -409,7 +409,7 @@ func (s *Subject) tooManyFailed(p *store.Progress) *TooManyFailedError {
 			e.Share, e.Of = share, what
 		}
 	}
-	if s.judged() {
+	if s.HasJudge() {
 		worse(p.Unjudged.Count(), p.Done.Count(), "trials could not be judged")
 	}
 	failed, done := map[string]int{}, map[string]int{}

@@ -76,8 +76,8 @@ type Attempt struct {
 	By      string // who acts
 }
 
-// judged reports whether any arm is judged.
-func (s *Subject) judged() bool {
+// HasJudge reports whether any arm is judged.
+func (s *Subject) HasJudge() bool {
 	return slices.ContainsFunc(s.Arms, func(arm eval.Arm) bool { return len(arm.Judges) > 0 })
 }
 

@@ -134,8 +134,6 @@ func eeeInstances(w io.Writer, r Run, t eval.ScoredTrial, stamp string) (unscore
 	if seconds, ok := known[effort.Latency]; ok {
 		line["performance"] = object{"latency_ms": 1000 * seconds}
 	}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
 	if t.Outcome.Kind == eval.Failed { // the schema has no instance without a score
 		return 1, nil
 	}
@@ -147,7 +145,11 @@ func eeeInstances(w io.Writer, r Run, t eval.ScoredTrial, stamp string) (unscore
 			continue
 		}
 		line["evaluation_name"], line["evaluation"] = name, object{"score": x, "is_correct": r.best(name, x)}
-		if err := e.Encode(line); err != nil {
+		b, err := eval.EncodeJSON(line)
+		if err == nil {
+			_, err = w.Write(append(b, '\n'))
+		}
+		if err != nil {
 			return unscored, err
 		}
 	}

@@ -3,7 +3,6 @@ package evalout
 import (
 	"archive/zip"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -115,11 +114,8 @@ func (l *inspectLog) copy(name string, from io.Reader) error {
 
 // encoded is JSON and a line end. NaN is a bare word, as Inspect writes it.
 func encoded(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.ReplaceAll(b.Bytes(), []byte(`"value":"`+nan+`"`), []byte(`"value":NaN`)), err
+	b, err := eval.EncodeJSON(v)
+	return append(bytes.ReplaceAll(b, []byte(`"value":"`+nan+`"`), []byte(`"value":NaN`)), '\n'), err
 }
 
 // summarize adds a summary to the list of them.

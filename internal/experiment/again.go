@@ -263,14 +263,13 @@ func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error 
 			return err
 		}
 	}
-	if len(gold) > 0 { // last, so that the next run after a kill finds the gold changed
-		if err := r.db.AddEvent(ctx, r.Record, store.Event{At: r.env.Now(), What: goldEvent, Note: regraded}); err != nil {
-			return err
-		}
+	var last []store.Event // with the items, so that the next run after a kill finds the gold changed
+	if len(gold) > 0 {
+		last = append(last, store.Event{At: r.env.Now(), What: goldEvent, Note: regraded})
 	}
 	if len(n.retired) == 0 {
 		if len(gold) > 0 {
-			err = r.db.SetItems(ctx, r.Record, r.Items())
+			err = r.db.SetItems(ctx, r.Record, r.Items(), last)
 		}
 		return errors.Join(err, r.keepFirst(ctx))
 	}
@@ -281,7 +280,7 @@ func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error 
 	if err != nil {
 		return err
 	}
-	return r.amend(ctx, items, nil, nil)
+	return r.amend(ctx, items, nil, last)
 }
 
 // renewed counts the trials whose outcomes and verdicts were derived again.

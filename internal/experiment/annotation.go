@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -205,21 +206,21 @@ func (s *Subjects) Show(t eval.Trial) (eval.Exhibit, error) {
 
 // ratings compares the judge of the suite with the verdicts of people, if the study has
 // a task for that.
-func (r *Run) ratings(ctx context.Context, scorer eval.Scorer) (*analyse.Ratings, error) {
+func (x *Experiment) ratings(scorer eval.Scorer, cases iter.Seq2[eval.Case, error]) (*analyse.Ratings, error) {
 	ratings := scorer.Capabilities().Ratings
 	steps := map[string]bool{}
-	for _, t := range r.Study.Annotation {
+	for _, t := range x.Study.Annotation {
 		steps[t.Name] = t.Judge
 	}
 	if ratings == nil || !slices.Contains(slices.Collect(maps.Values(steps)), true) {
 		return nil, nil
 	}
 	cluster := map[string]string{}
-	for _, it := range r.Items() {
+	for _, it := range x.Items() {
 		cluster[it.ID] = it.ClusterID()
 	}
-	all := &analyse.Ratings{Judge: cmp.Or(r.Study.JudgeModel, "the rules of the suite")}
-	for c, err := range r.cases(ctx, r.db, r.Record, false) {
+	all := &analyse.Ratings{Judge: cmp.Or(x.Study.JudgeModel, "the rules of the suite")}
+	for c, err := range cases {
 		if err != nil {
 			return nil, err
 		}

@@ -30,13 +30,22 @@ type Side struct {
 // the same input: each arm of the newer run with that of the older. Metrics, tests
 // and clusters are those of the study x, which is the newer run's.
 func (x *Experiment) CompareRuns(ctx context.Context, older, newer Side) (*analyse.Analysis, error) {
+	c, err := x.contrast(ctx, older, newer)
+	if err != nil {
+		return nil, err
+	}
+	return c.analyse(ctx)
+}
+
+// contrast finds what two runs have in common.
+func (x *Experiment) contrast(ctx context.Context, older, newer Side) (*runComparison, error) {
 	if older.Run.Suite != x.Study.Suite {
 		return nil, fmt.Errorf("comparing %s with %s: they are of different suites (%s and %s)", newer.Run.ID, older.Run.ID, x.Study.Suite, older.Run.Suite)
 	}
 	if older.Run.ID == newer.Run.ID && older.DB.Path() == newer.DB.Path() {
 		return nil, fmt.Errorf("comparing run %s with itself: name two runs; with one, `scruple compare` shows the comparisons of its arms", newer.Run.ID)
 	}
-	c := runComparison{x: x, sides: [2]Side{older, newer}, warnings: counted{"exploratory: the study plans no comparison of two runs"}}
+	c := &runComparison{x: x, sides: [2]Side{older, newer}, warnings: counted{"exploratory: the study plans no comparison of two runs"}}
 	var scored [2][]string
 	for i, s := range c.sides {
 		var err error
@@ -47,10 +56,7 @@ func (x *Experiment) CompareRuns(ctx context.Context, older, newer Side) (*analy
 	if err := c.match(scored); err != nil {
 		return nil, err
 	}
-	if err := c.common(ctx); err != nil {
-		return nil, err
-	}
-	return c.analyse(ctx)
+	return c, c.common(ctx)
 }
 
 // scoredArms lists the arms of a run that have scores.
@@ -113,13 +119,12 @@ func (c *runComparison) common(ctx context.Context) error {
 			return err
 		}
 	}
-	var added, changed, regraded int
-	for _, it := range c.x.Items() {
-		now, ok := planned[1][it.ID]
-		if !ok {
-			continue // asked by neither, or by the older run only
-		}
-		was, ok := planned[0][it.ID]
+	items := c.x.Items()
+	index := eval.IndexItems(items)
+	var added, changed, regraded, gone int
+	for id, now := range planned[1] {
+		was, ok := planned[0][id]
+		i, known := index.Find(id)
 		switch {
 		case !ok:
 			added++
@@ -127,21 +132,43 @@ func (c *runComparison) common(ctx context.Context) error {
 			changed++
 		case was.Gold != now.Gold:
 			regraded++
+		case !known:
+			gone++
 		default:
-			c.items = append(c.items, it)
+			c.items = append(c.items, items[i])
 		}
 	}
 	slices.SortFunc(c.items, func(a, b eval.Item) int { return strings.Compare(a.ID, b.ID) })
+	remedy, err := c.regrade(ctx)
+	if err != nil {
+		return err
+	}
 	if len(c.items) == 0 {
 		return fmt.Errorf("runs %s and %s have no item in common with the same input and gold (input of %d and gold of %d changed): "+
-			"where gold changed, score the older run again with `scruple score`", c.sides[0].Run.ID, c.sides[1].Run.ID, changed, regraded)
+			"where gold changed, %s", c.sides[0].Run.ID, c.sides[1].Run.ID, changed, regraded, remedy)
 	}
 	c.left = len(planned[0]) - len(c.items)
 	c.warnings.add(added, "item", "items", "that only the newer run has: left out")
-	c.warnings.add(c.left-changed-regraded, "item", "items", "that only the older run has: left out")
+	c.warnings.add(c.left-changed-regraded-gone, "item", "items", "that only the older run has: left out")
+	c.warnings.add(gone, "item", "items", "that the study no longer has: left out")
 	c.warnings.add(changed, "item", "items", "whose input differs between the runs: left out")
-	c.warnings.add(regraded, "item", "items", "with other gold in the older run: left out; score it again with `scruple score` to compare them")
+	c.warnings.add(regraded, "item", "items", "with other gold in the older run: left out; to compare them, "+remedy)
 	return nil
+}
+
+// regrade says what gives the older run the gold of the newer one.
+func (c *runComparison) regrade(ctx context.Context) (string, error) {
+	older := c.sides[0]
+	why, err := whyFrozen(ctx, older.DB, older.Run)
+	switch {
+	case err != nil:
+		return "", err
+	case why == "" && older.DB.Path() != c.sides[1].DB.Path():
+		why = "is not of this store"
+	case why == "":
+		return fmt.Sprintf("score it again with `scruple score %s`", older.Run.ID), nil
+	}
+	return fmt.Sprintf("run the older study once more with this gold, and compare with that run: %s %s and stays as it is", older.Run.ID, why), nil
 }
 
 func (c *runComparison) analyse(ctx context.Context) (*analyse.Analysis, error) {
@@ -180,6 +207,20 @@ func (c *runComparison) analyse(ctx context.Context) (*analyse.Analysis, error) 
 		wanted := map[string]string{}
 		for _, p := range c.pairs {
 			wanted[p[i]] = c.name(i, p[i])
+		}
+		rated, err := c.x.ratings(c.x.Bench, c.cases(ctx, side, slices.Collect(maps.Keys(wanted))...))
+		if err != nil {
+			return nil, err
+		}
+		if rated != nil {
+			for j := range rated.Rated {
+				t := &rated.Rated[j].Trial
+				t.Arm = wanted[t.Arm]
+			}
+			if from.Ratings != nil {
+				rated.Rated, rated.Differ = append(from.Ratings.Rated, rated.Rated...), rated.Differ+from.Ratings.Differ
+			}
+			from.Ratings = rated
 		}
 		if err := c.collect(collector, wanted, side.DB.ScoresByItem(ctx, side.Run)); err != nil {
 			return nil, err
@@ -268,18 +309,8 @@ func (c *runComparison) changes(ctx context.Context) (tables []eval.Table, err e
 	if list == nil {
 		return nil, nil
 	}
-	index := eval.IndexItems(c.items)
-	cases := func(s Side, arm string) iter.Seq2[eval.Case, error] {
-		return func(yield func(eval.Case, error) bool) {
-			for k, err := range s.DB.Cases(ctx, s.Run) {
-				if _, common := index.Find(k.Item); (err != nil || common && k.Arm == arm) && (!yield(k, err) || err != nil) {
-					return
-				}
-			}
-		}
-	}
 	for _, p := range c.pairs {
-		changed, err := list(cases(c.sides[0], p[0]), cases(c.sides[1], p[1]))
+		changed, err := list(c.cases(ctx, c.sides[0], p[0]), c.cases(ctx, c.sides[1], p[1]))
 		if err != nil {
 			return nil, fmt.Errorf("listing what changed from %s to %s: %w", c.sides[0].Run.ID, c.sides[1].Run.ID, err)
 		}
@@ -293,6 +324,18 @@ func (c *runComparison) changes(ctx context.Context) (tables []eval.Table, err e
 		}
 	}
 	return tables, nil
+}
+
+// cases yields the cases of some arms on the items that are compared.
+func (c *runComparison) cases(ctx context.Context, s Side, arms ...string) iter.Seq2[eval.Case, error] {
+	index := eval.IndexItems(c.items)
+	return func(yield func(eval.Case, error) bool) {
+		for k, err := range s.DB.Cases(ctx, s.Run) {
+			if _, common := index.Find(k.Item); (err != nil || common && slices.Contains(arms, k.Arm)) && (!yield(k, err) || err != nil) {
+				return
+			}
+		}
+	}
 }
 
 // unblindings are those that the ledgers have of the studies of both runs.

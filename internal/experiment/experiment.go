@@ -320,11 +320,6 @@ func (x *Experiment) UsedModels() map[string]bool {
 // HasRules reports whether the study has rules to decide by.
 func (x *Experiment) HasRules() bool { return !x.rules.Empty() }
 
-// HasJudge reports whether any arm is judged.
-func (x *Experiment) HasJudge() bool {
-	return slices.ContainsFunc(x.Bench.Arms(), func(arm eval.Arm) bool { return len(arm.Judges) > 0 })
-}
-
 // Preflight scores the suite's cases and those in the folder preflight beside
 // the study.
 func (x *Experiment) Preflight() ([]kit.Result, error) {

@@ -34,7 +34,7 @@ func fixtureSuite() kit.Suite {
 	return kit.Suite{
 		Suite: eval.Suite{Name: "fixture", Title: "Fixture", Primary: []string{"majority"}, Secondary: []string{"agreement"}, Metrics: []eval.Metric{
 			{Name: "majority", Min: 0, Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems, Binary: true},
-			{Name: "passed", Min: 0, Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems},
+			{Name: "passed", Min: 0, Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems, Judge: eval.JudgeYes},
 			{Name: "agreement", Min: -1, Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.ByEstimator, Estimate: kappa},
 		}},
 		Study: func() study.Any { return new(study.Study) },
@@ -81,7 +81,18 @@ func (f *fixture) ScoreFiles() map[string]string { return nil }
 
 func (f *fixture) Close() error { return nil }
 
-func (f *fixture) Capabilities() (none eval.Capabilities) { return none }
+func (f *fixture) Capabilities() eval.Capabilities {
+	return eval.Capabilities{Ratings: func(c eval.Case) (list []eval.Rating) {
+		for t := range c.Answered() {
+			for _, v := range t.Verdicts {
+				if v.Source == eval.ByRule {
+					list = append(list, eval.Rating{Trial: t.Trial, Yes: string(v.Data) == "true"})
+				}
+			}
+		}
+		return list
+	}}
+}
 
 func (f *fixture) number(item string) (n int) {
 	fmt.Sscanf(item, "t%d", &n)
@@ -257,5 +268,54 @@ func TestFixtureSuite(t *testing.T) {
 		if arm.OK != 71 || arm.Failed != 1 {
 			t.Errorf("%s: %d outcomes, %d failed", arm.ID, arm.OK, arm.Failed)
 		}
+	}
+}
+
+// Two runs are compared by what people say of the judge's verdicts, as two arms of a run are.
+func TestRunsComparedByPeople(t *testing.T) {
+	dir, ctx := t.TempDir(), t.Context()
+	env := env()
+	env.Suite = func(string) (kit.Suite, error) { return fixtureSuite(), nil }
+	db := openStore(t, dir)
+	x, err := experiment.Load(write(t, filepath.Join(dir, "study.yaml"), `name: fixture
+suite: fixture
+metrics: {primary: [passed]}
+annotation: [{name: right, of: trial, judge: true, ask: [{name: right, type: choice, text: Is it?, options: ["yes", "no"]}]}]
+`), nil, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	var sides [2]experiment.Side
+	for i, yes := range []int{2, 4} { // by people of the first run a half is right, of the second one in four is wrong
+		r, err := x.Begin(ctx, db, experiment.Attempt{Fresh: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Ask(ctx, left(t, r, false), experiment.Asking{Models: map[string]*run.Model{}}); err != nil {
+			t.Fatal(err)
+		}
+		var people []eval.PersonVerdict
+		for n, it := range x.Items() {
+			data := fmt.Appendf(nil, `{"yes": %v}`, n%yes != 0)
+			people = append(people, eval.PersonVerdict{Trial: eval.Trial{Item: it.ID, Arm: "always", Replicate: 1},
+				Verdict: eval.Verdict{Step: "right", Source: eval.ByHuman, By: "anna", Round: 1, Data: data, At: "2026-11-22T08:00:00Z"}})
+		}
+		if _, err := db.AddPeople(ctx, r.Record, people); err != nil {
+			t.Fatal(err)
+		}
+		rescore(t, r)
+		sides[i] = experiment.Side{DB: db, Run: r.Record}
+	}
+	a, err := x.CompareRuns(ctx, sides[0], sides[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, ok := a.Comparison("fixture-2:always", "fixture-1:always", "passed")
+	if !ok || c.ByJudge == nil || c.ByJudge.Diff != 0 || !(c.Diff > 0.15 && c.Diff < 0.35) {
+		t.Errorf("by people about a quarter is between the runs, by the judge nothing: %+v", c)
+	}
+	if c, ok := a.Comparison("fixture-2:sometimes", "fixture-1:sometimes", "passed"); !ok || c.ByJudge != nil || c.Diff != 0 {
+		t.Errorf("people judged nothing of the arm: %+v", c)
 	}
 }

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -50,5 +51,17 @@ func TestRuleChanges(t *testing.T) {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
 		})
+	}
+}
+
+// Names of columns can be of a study, such as those of metrics.
+func TestJSONLinesNames(t *testing.T) {
+	var b strings.Builder
+	write, end := JSONLines(&b, []string{"item", "<\a \U000e0001>"})
+	if err := errors.Join(write([]any{"i & j", 1}), end()); err != nil {
+		t.Fatal(err)
+	}
+	if want := "{\"item\":\"i & j\",\"<\\u0007 \U000e0001>\":1}\n"; b.String() != want {
+		t.Errorf("got %q, want %q", b.String(), want)
 	}
 }

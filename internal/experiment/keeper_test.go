@@ -2,6 +2,7 @@ package experiment_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -145,6 +146,23 @@ func TestKilledWhileGoldChanges(t *testing.T) {
 	if _, err := x.StartOrResume(ctx, db, ""); err == nil {
 		t.Fatal("was not killed")
 	}
+	// It is killed again when the history has the change and the items do not have the gold.
+	raw, err := sql.Open("sqlite", db.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	exec := func(text string) {
+		t.Helper()
+		if _, err := raw.Exec(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec(`CREATE TRIGGER die BEFORE INSERT ON items WHEN EXISTS (SELECT 1 FROM events WHERE what = 'gold changed') BEGIN SELECT RAISE(ABORT, 'killed'); END`)
+	if _, err := load(t, path).StartOrResume(t.Context(), db, ""); err == nil {
+		t.Fatal("was not killed again")
+	}
+	exec(`DROP TRIGGER die`)
 	for range 2 { // then nothing is left to do
 		r := start(t, load(t, path), db)
 		events, err := db.Events(t.Context(), r.Record)

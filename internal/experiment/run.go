@@ -235,7 +235,13 @@ func (x *Experiment) Start(ctx context.Context, db *store.DB) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := db.CreateRun(ctx, now, x.Items(), x.Plan)
+	var events []store.Event // whose place in the order of all tells what tags were then
+	for _, p := range x.Bench.Pipelines() {
+		if p.Kind == "run" {
+			events = append(events, store.Event{At: now.CreatedAt, What: store.EventAnswers, Note: p.Target})
+		}
+	}
+	r, err := db.CreateRun(ctx, now, x.Items(), x.Plan, events...)
 	if err != nil {
 		return nil, err
 	}
@@ -326,7 +332,7 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 	if err != nil {
 		return nil, err
 	}
-	if err := run.amend(ctx, items, gold, judge); err != nil {
+	if err := run.amend(ctx, items, gold, run.eventsOf(judgeEvent, judge)); err != nil {
 		return nil, err
 	}
 	for _, e := range slices.Backward(events) { // a kill may have ended the last change early
@@ -341,8 +347,9 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 }
 
 // amend makes the plan of the study that of the run. Items of changed gold keep the former hash
-// until everything is derived again, so that the next run after a kill finds them changed.
-func (r *Run) amend(ctx context.Context, items map[string]eval.Item, gold, judge []string) error {
+// until everything is derived again, so that the next run after a kill finds them changed. Events
+// follow those of the plan.
+func (r *Run) amend(ctx context.Context, items map[string]eval.Item, gold []string, events []store.Event) error {
 	planned, regraded := slices.Clone(r.Items()), setOf(gold)
 	for i, it := range planned {
 		if regraded[it.ID] {
@@ -365,7 +372,7 @@ func (r *Run) amend(ctx context.Context, items map[string]eval.Item, gold, judge
 	_, err = r.db.Amend(ctx, r.Record, now, planned, r.Plan, moved, r.unchanged(r.Record, items), func(a store.Amendment) []store.Event {
 		changed := append(describe(a), notes...)
 		r.add(changed...)
-		return append(r.planEvents(strings.Join(changed, "; "), a, earlier), r.eventsOf(judgeEvent, judge)...)
+		return append(r.planEvents(strings.Join(changed, "; "), a, earlier), events...)
 	})
 	return err
 }

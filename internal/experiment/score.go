@@ -76,7 +76,7 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 	if from.Asked, err = r.askedOf(ctx, sums); err != nil {
 		return Result{}, err
 	}
-	if from.Ratings, err = r.ratings(ctx, scorer); err != nil {
+	if from.Ratings, err = r.ratings(scorer, r.cases(ctx, r.db, r.Record, false)); err != nil {
 		return Result{}, err
 	}
 	q := r.runQuestion(progress)

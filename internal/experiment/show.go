@@ -33,7 +33,7 @@ func (r *Run) Ratings(ctx context.Context) (*analyse.Ratings, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.ratings(ctx, scorer)
+	return r.ratings(scorer, r.cases(ctx, r.db, r.Record, false))
 }
 
 // A Selection selects trials of one item to show.

@@ -204,30 +204,23 @@ func JSONLines(w io.Writer, columns []string) (func([]any) error, func() error) 
 			if v == nil && columns[i] == "unscored" {
 				continue
 			}
-			value, err := marshal(v)
+			name, err := eval.EncodeJSON(columns[i])
+			if err != nil {
+				return err
+			}
+			value, err := eval.EncodeJSON(v)
 			if err != nil {
 				return err
 			}
 			if len(b) > 1 {
 				b = append(b, ',')
 			}
-			b = strconv.AppendQuote(b, columns[i])
-			b = append(append(b, ':'), value...)
+			b = append(append(append(b, name...), ':'), value...)
 		}
 		_, err := w.Write(append(b, '}', '\n'))
 		return err
 	}
 	return write, func() error { return nil }
-}
-
-func marshal(v any) ([]byte, error) {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return []byte(strings.TrimSuffix(b.String(), "\n")), nil
 }
 
 // CSV writes a header and lines for spreadsheets.
@@ -264,7 +257,7 @@ func csvField(v any) (string, error) {
 	case float64:
 		return strconv.FormatFloat(v, 'g', -1, 64), nil
 	}
-	b, err := marshal(v)
+	b, err := eval.EncodeJSON(v)
 	return string(b), err
 }
 

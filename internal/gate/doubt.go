@@ -418,7 +418,8 @@ func (r *Rules) checkVacuous(metrics []eval.Metric) (problems []*study.Error) {
 // byJudge adds to a decided condition that it rests on a judge whom no person checked, and
 // how far the judge would have to err to reverse it. If the study requires judges to be
 // measured, the condition is undecided. What people say of single verdicts corrects a
-// metric that counts them, not one that combines them: the condition names such metrics.
+// metric that counts them, not one that combines them, nor a comparison across a factor: the condition
+// names such metrics.
 func (r Rule) byJudge(a *analyse.Analysis, c *Condition) {
 	if said := r.judgesDiffer(a); said != "" && c.State != Undecided {
 		c.State, c.Reason = Undecided, said
@@ -427,7 +428,7 @@ func (r Rule) byJudge(a *analyse.Analysis, c *Condition) {
 	if c.State == Undecided || c.Kind == Outcome && c.State == Fail {
 		return
 	}
-	var counted, combined []string
+	var counted, combined, across []string
 	for _, e := range a.Estimates {
 		of := e.Metric + " of " + e.Arm
 		if e.Stratum != nil {
@@ -435,6 +436,8 @@ func (r Rule) byJudge(a *analyse.Analysis, c *Condition) {
 		}
 		switch {
 		case !r.readsOfJudge(e):
+		case e.Stratum == nil && slices.Contains(r.across, e.Metric):
+			across = append(across, of)
 		case e.Combined:
 			combined = append(combined, of)
 		default:
@@ -448,17 +451,21 @@ func (r Rule) byJudge(a *analyse.Analysis, c *Condition) {
 	if len(combined) > 0 {
 		remedies = append(remedies, fmt.Sprintf("%s combines verdicts in a way that people's verdicts do not correct: let a rule read a metric that counts single verdicts", strings.Join(combined, ", ")))
 	}
+	whom := ", whom nobody checked"
+	if len(across) > 0 {
+		remedies, whom = append(remedies, "a comparison across a factor reads the judge's scores, which people's verdicts do not correct: let the rule read diff_in of each level"), ""
+	}
 	if len(remedies) == 0 {
 		return
 	}
-	what, remedy := "on the judge alone for "+strings.Join(append(counted, combined...), ", "), strings.Join(remedies, "; ")
+	what, remedy := "on the judge alone for "+strings.Join(slices.Concat(counted, combined, across), ", "), strings.Join(remedies, "; ")
 	if r.checked {
 		c.State, c.Reason = Undecided, fmt.Sprintf("it rests %s, and require_measured asks for people's verdicts: %s", what, remedy)
 		return
 	}
 	if reversal := r.reversal(a, c.State); reversal != "" {
 		c.JudgeAlone = true
-		c.Warnings = append(c.Warnings, fmt.Sprintf("rests %s, whom nobody checked: %s; %s", what, reversal, remedy))
+		c.Warnings = append(c.Warnings, fmt.Sprintf("rests %s%s: %s; %s", what, whom, reversal, remedy))
 	}
 }
 

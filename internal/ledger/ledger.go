@@ -134,7 +134,8 @@ func parseLine(line []byte) (e Entry, err error) {
 	if hashOf(line[:m[0]]) != string(line[m[2]:m[3]]) {
 		return e, errors.New("the line does not have its hash")
 	}
-	return e, dataset.DecodeStrict(line, &e)
+	err = dataset.DecodeStrict(line, &e)
+	return e, err
 }
 
 func follows(entries []Entry, e Entry) error {

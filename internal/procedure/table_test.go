@@ -159,6 +159,7 @@ func TestFaultsOfCells(t *testing.T) {
 		{"gwet_ac1", "a,b\nlow,low\nlow,mid\n", "a,b", `{"labels": ["low", "high"]}`, `t.csv:3 has "mid" as rating 2, expected one of params.labels`},
 		{"krippendorff_alpha", "a,b\n1,2\n-1,1\n", "a,b", `{"level": "ratio"}`, "t.csv:3 has the value -1 of rater 1"},
 		{"fleiss_kappa", "a,b\n1,2\n5,-2\n", "a,b", `{"columns": "categories"}`, "t.csv:3 has the count -2 in column 2"},
+		{"fleiss_kappa", "a,b\n1,2\n1,1\n", "a,b", `{"columns": "categories"}`, "t.csv:3 has 2 ratings, the first has 3"},
 		{"fleiss_kappa", "a,b\n1,2\n2.5,1\n", "a,b", `{"columns": "categories"}`, `t.csv:3 has "2.5" in column 1, expected a count`},
 		{"fleiss_kappa", "a,b\n1,2\n1,NA\n", "a,b", "", "t.csv:3 lacks rating 2: Fleiss"},
 		{"p_adjust", "p\n0.1\n1.1\n", "p", "", "t.csv:3 has the p-value 1.1, expected 0 to 1"},

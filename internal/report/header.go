@@ -37,13 +37,9 @@ func (b *builder) notices() []string {
 	return unblinded(d.Reasons(), d.Problem)
 }
 
-// SimulatedNotice says that answers or verdicts of an analysis are simulated; "" if none are.
-func SimulatedNotice(a *analyse.Analysis) string {
-	if len(a.SimulatedArms())+len(a.SimulatedJudges) == 0 {
-		return ""
-	}
-	return simulated(a.SimulatedArms(), a.SimulatedJudges)
-}
+// Banner has the lines that stand above results wherever they are shown: what of them is
+// interim, of DEV, simulated, by a judge that failed, or was seen too early.
+func Banner(a *analyse.Analysis) []string { return newBuilder(Report{Analysis: a}).banner() }
 
 func (b *builder) banner() []string {
 	lines, arms, judges := b.notices(), b.a.SimulatedArms(), b.a.SimulatedJudges

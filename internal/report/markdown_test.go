@@ -181,7 +181,9 @@ func TestWritten(t *testing.T) {
 		" ```\n<b>\n```\n<script>":              " ```\n<b>\n```\n&lt;script>\n\n",
 		"<div>\n```\n</div>\n\n```\n<script>":   "&lt;div>\n```\n</div>\n\n```\n&lt;script>\n\n",
 		"<!--\n```\n-->\n\n```\n<script>\n```":  "&lt;!--\n```\n-->\n\n```\n&lt;script>\n```\n```\n\n",
-		"    <b>\n\n`<b>`\x01<i>\n\n> ```\n<u>": "    <b>\n\n`&lt;b>`&lt;i>\n\n> ```\n&lt;u>\n\n",
+		"    <b>\n\n`<b>`\x01<i>\n\n> ```\n<u>": "    <b>\n\n`<b>`&lt;i>\n\n> ```\n&lt;u>\n\n",
+		"`<b>\n<script>` ``<i> ` <u>`` `<p>":    "`<b>\n&lt;script>` ``<i> ` <u>`` `&lt;p>\n\n", // an element that begins a line would be one
+		"<b title=\"`\"> ` <i>":                 "&lt;b title=\"`\"> ` &lt;i>\n\n",
 	} {
 		var m markdown
 		if m.written(text); m.b.String() != want {

@@ -189,7 +189,7 @@ func (m *markdown) verbatim(title, text string) {
 func (m *markdown) written(text string) {
 	const less = "\x01" // no HTML, in one byte
 	text = element.ReplaceAllString(strings.Join(plainLines(text), "\n"), less+"$1")
-	code, open := CodeBlocks(text)
+	code, open := Code(text)
 	at := 0
 	for _, c := range code {
 		m.b.WriteString(strings.ReplaceAll(text[at:c[0]], less, "&lt;") + strings.ReplaceAll(text[c[0]:c[1]], less, "<"))
@@ -202,11 +202,14 @@ func (m *markdown) written(text string) {
 	m.b.WriteByte('\n')
 }
 
-// CodeBlocks lists where the lines of code blocks are in a Markdown text, and the fence of one
-// that is open at its end, else "".
-func CodeBlocks(markdown string) (at [][2]int, open string) {
+// Code lists where the code of a Markdown text is, but for further lines of code within a line,
+// and the fence of a block that is open at its end, else "".
+func Code(markdown string) (at [][2]int, open string) {
 	source := []byte(markdown + "\nend\n") // which is code only in an open fence
 	_ = ast.Walk(goldmark.DefaultParser().Parse(mdtext.NewReader(source)), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if t, ok := n.FirstChild().(*ast.Text); ok && entering && n.Kind() == ast.KindCodeSpan {
+			at = append(at, [2]int{t.Segment.Start, t.Segment.Stop})
+		}
 		if kind := n.Kind(); !entering || kind != ast.KindFencedCodeBlock && kind != ast.KindCodeBlock {
 			return ast.WalkContinue, nil
 		}

@@ -277,11 +277,13 @@ func (w *wireSpan) place(ruler *Ruler, unit Unit, earlier []Span) (s Span, note 
 			return s, "", fmt.Errorf(" from %d to %d is not a range of the text, which has %d %s", *w.Start, *w.End,
 				ruler.In(ruler.Len(), unit), strings.ReplaceAll(string(cmp.Or(unit, CodePoints)), "_", " "))
 		}
-		return s, ruler.Place(&s), nil
+		note = ruler.Place(&s)
+		return s, note, nil
 	case s.Text == "":
 		return s, "", errors.New(" has neither start and end nor text")
 	}
-	return s, ruler.Find(&s, earlier), nil
+	note = ruler.Find(&s, earlier)
+	return s, note, nil
 }
 
 // wireLine is a line of JSON Lines: the suite's own, Prodigy's or WNUT17's.

@@ -182,7 +182,8 @@ func (*postgres) identify(ctx context.Context, db *DB) error {
 }
 
 func (*postgres) hasTable(ctx context.Context, db *DB, name string) (has bool, err error) {
-	return has, db.sql.QueryRowContext(ctx, `SELECT to_regclass(?) IS NOT NULL`, name).Scan(&has)
+	err = db.sql.QueryRowContext(ctx, `SELECT to_regclass(?) IS NOT NULL`, name).Scan(&has)
+	return has, err
 }
 
 // alone lets one process at a time number runs and trials. Readers do not wait for it.

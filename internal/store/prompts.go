@@ -58,7 +58,8 @@ func (db *DB) Examples(ctx context.Context, run *Run) ([]Example, error) {
 		if err := rows.Scan(&e.Stage, &e.Model, &e.Trial.Item, &e.Trial.Arm, &e.Trial.Replicate, &e.Steps, &texts); err != nil {
 			return e, err
 		}
-		return e, json.Unmarshal([]byte(texts), &e.Prompts)
+		err = json.Unmarshal([]byte(texts), &e.Prompts)
+		return e, err
 	}))
 }
 

@@ -120,7 +120,8 @@ func (db *DB) calls(ctx context.Context, from string, args ...any) iter.Seq2[eva
 				r.ToolCalls = append(r.ToolCalls, eval.ToolCall{ID: t.ID, Name: t.Name, Arguments: json.RawMessage(t.Arguments)})
 			}
 		}
-		return c, decodeList(adapted, &r.Adapted)
+		err = decodeList(adapted, &r.Adapted)
+		return c, err
 	})
 }
 
@@ -296,7 +297,8 @@ func (db *DB) outcomes(ctx context.Context, where string, args ...any) iter.Seq2
 			if err := rows.Scan(&r.place, &r.Trial.Item, &r.Trial.Arm, &r.Trial.Replicate, &o.Kind, &o.Reason, &notes, &o.Detail, &o.Data); err != nil {
 				return r, err
 			}
-			return r, decodeList(notes, &o.Notes)
+			err = decodeList(notes, &o.Notes)
+			return r, err
 		})
 		for r, rowErr := range found {
 			if err := errors.Join(rowErr, err); err != nil {

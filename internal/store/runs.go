@@ -75,9 +75,9 @@ func (r *Run) place(t eval.Trial) (id int64, seq int, err error) {
 	return 0, 0, fmt.Errorf("store: trial %v is not in the plan of run %s", t, r.ID)
 }
 
-// CreateRun records a run and its whole plan before the first call. It sets the
+// CreateRun records a run, its whole plan and events before the first call. It sets the
 // run's number, id and trials.
-func (db *DB) CreateRun(ctx context.Context, run Run, items []eval.Item, p Plan) (*Run, error) {
+func (db *DB) CreateRun(ctx context.Context, run Run, items []eval.Item, p Plan, events ...Event) (*Run, error) {
 	run.Trials, run.CreatedAt, run.plan = p.Len(), run.CreatedAt.UTC(), p
 	first, err := db.engine.room(ctx, db, run.Trials)
 	if err != nil {
@@ -90,6 +90,9 @@ func (db *DB) CreateRun(ctx context.Context, run Run, items []eval.Item, p Plan)
 			run.first = first
 		}
 		x.insertPlan(&run, items)
+		for _, e := range events {
+			x.addEvent(&run, e)
+		}
 	})
 }
 
@@ -129,9 +132,12 @@ func (x *steps) putItems(run *Run, items []eval.Item) {
 	rows.flush()
 }
 
-// SetItems replaces the hashes of items.
-func (db *DB) SetItems(ctx context.Context, run *Run, items []eval.Item) error {
+// SetItems replaces the hashes of items, and records events with them.
+func (db *DB) SetItems(ctx context.Context, run *Run, items []eval.Item, events []Event) error {
 	return db.rewrite(ctx, run, func(x *steps) {
+		for _, e := range events {
+			x.addEvent(run, e)
+		}
 		x.putItems(run, items)
 		x.sumPlan(run.N)
 	})
@@ -302,10 +308,12 @@ type Event struct {
 	Note string    `json:"note"`
 }
 
-// EventTag is the event that gives a run a tag, its note, and EventPlan that which changes its plan.
+// EventTag is the event that gives a run a tag, its note, EventPlan that which changes its plan, and
+// EventAnswers that with which a run begins that takes the answers of another, RUN:ARM.
 const (
-	EventTag  = "tag"
-	EventPlan = "plan changed"
+	EventTag     = "tag"
+	EventPlan    = "plan changed"
+	EventAnswers = "answers of"
 )
 
 // Tags lists the tags of a run, in the order of their first time.
@@ -314,12 +322,14 @@ func (db *DB) Tags(ctx context.Context, run *Run) ([]string, error) {
 }
 
 // Tagged returns the run that got a tag last, none for a tag that is the id of a run. For the run
-// with an id, it is the other one that had the tag when that run's plan was made.
+// with an id, it is the other one that had the tag when that run's plan was made: by the order of
+// events, or by the clocks if the run began in an earlier version and its plan did not change.
 func (db *DB) Tagged(ctx context.Context, tag, of string) (*Run, error) {
 	return db.firstRun(ctx, fmt.Sprintf("a run with the tag %q", tag), anyRun, `WHERE n = (SELECT e.run FROM events e JOIN runs r ON r.n = e.run
 		LEFT JOIN runs o ON o.id = ? WHERE e.what = ? AND e.note = ? AND NOT EXISTS (SELECT 1 FROM runs WHERE id = ?) AND (o.n IS NULL OR r.n <> o.n AND
-			(r.n < o.n AND e.at <= o.created_at OR e.id < (SELECT max(p.id) FROM events p WHERE p.run = o.n AND p.what = ?)))
-		ORDER BY e.id DESC LIMIT 1)`, of, EventTag, modelText(tag), tag, EventPlan)
+			(r.n < o.n AND e.at <= o.created_at AND NOT EXISTS (SELECT 1 FROM events p WHERE p.run = o.n AND p.what = ?)
+				OR e.id < (SELECT max(p.id) FROM events p WHERE p.run = o.n AND p.what IN (?, ?))))
+		ORDER BY e.id DESC LIMIT 1)`, of, EventTag, modelText(tag), tag, EventAnswers, EventAnswers, EventPlan)
 }
 
 // AddEvent appends to the run's history.

@@ -179,7 +179,7 @@ func (t begun) Conn() *pgx.Conn              { return t.pgxConn }
 var errOfStore = errors.New("the store ends its transactions itself")
 
 func transaction(conn *sql.Conn) (tx Tx, err error) {
-	return tx, conn.Raw(func(c any) error {
+	err = conn.Raw(func(c any) error {
 		of, is := c.(postgresConn)
 		if !is {
 			return fmt.Errorf("a connection of type %T has no transaction of PostgreSQL", c)
@@ -187,6 +187,7 @@ func transaction(conn *sql.Conn) (tx Tx, err error) {
 		tx = begun{of.Conn.Conn()}
 		return nil
 	})
+	return tx, err
 }
 
 // A Count is what an arm has of a run.

@@ -336,7 +336,8 @@ func (sqliteFile) writing(ctx context.Context, db *DB, _ *Run) bool {
 }
 
 func (sqliteFile) hasTable(ctx context.Context, db *DB, name string) (has bool, err error) {
-	return has, db.sql.QueryRowContext(ctx, `SELECT count(*) > 0 FROM sqlite_master WHERE name = ?`, name).Scan(&has)
+	err = db.sql.QueryRowContext(ctx, `SELECT count(*) > 0 FROM sqlite_master WHERE name = ?`, name).Scan(&has)
+	return has, err
 }
 
 // integrity asks SQLite about the pages and indexes of the file.

@@ -869,3 +869,42 @@ func TestAnotherStudyIsBesideTheStore(t *testing.T) {
 		t.Errorf("%v, %v", back, err)
 	}
 }
+
+// A tag is, for a run that takes answers, of the run that had it when the run began or its plan
+// changed last, whatever the clocks of the machines say. A run of an earlier version, which did not
+// record that, goes by the clocks.
+func TestTaggedWhenARunBegan(t *testing.T) {
+	onBoth(t, func(t *testing.T, place place) {
+		db, ctx := open(t, place(t)), t.Context()
+		noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+		items := []eval.Item{{ID: "i"}}
+		p, err := plan.New(items, []eval.Arm{{ID: "a"}}, 1, 42)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun := func(events ...store.Event) *store.Run {
+			r, err := db.CreateRun(ctx, store.Run{Study: "s", StudyJSON: []byte(`{}`), Replicates: 1, CreatedAt: noon}, items, p, events...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		tag := func(r *store.Run, at time.Time) {
+			if err := db.AddEvent(ctx, r, store.Event{At: at, What: store.EventTag, Note: "main"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		takes := store.Event{At: noon, What: store.EventAnswers, Note: "s-1:a"}
+		first, second := begun(), begun()
+		tag(first, noon.Add(time.Hour)) // by a clock that is ahead
+		old, exact := begun(), begun(takes)
+		tag(second, noon.Add(-time.Hour)) // by one that is behind
+		later := begun(takes)
+		for _, tt := range []struct{ of, want *store.Run }{{old, second}, {exact, first}, {later, second}} {
+			r, err := db.Tagged(ctx, "main", tt.of.ID)
+			if err != nil || r.ID != tt.want.ID {
+				t.Errorf("%s takes the answers of %+v, want %s: %v", tt.of.ID, r, tt.want.ID, err)
+			}
+		}
+	})
+}

@@ -218,7 +218,8 @@ func canonicalJSON(v any) (jsontext.Value, error) {
 		return nil, err
 	}
 	canonical := jsontext.Value(data)
-	return canonical, canonical.Compact(jsontext.ReorderRawObjects(true), jsontext.PreserveRawStrings(false))
+	err = canonical.Compact(jsontext.ReorderRawObjects(true), jsontext.PreserveRawStrings(false))
+	return canonical, err
 }
 
 // Canonical is the study after overrides and defaults as JSON with sorted

@@ -3,6 +3,7 @@ package table
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -286,7 +287,7 @@ type parser struct {
 	*archive
 	sheet    sheet
 	shared   []string
-	clocks   []string // how a style shows a date or a time, see [clock]
+	clocks   []string // how a style shows a date, a time or the zeros of an id, see [clock]
 	from1904 bool     // days are counted from 1904, as old Macs did
 }
 
@@ -370,8 +371,12 @@ func (p *parser) styles(part string) error {
 var unread = regexp.MustCompile(`"[^"]*"|[\\_*].|\[[^\]]{3,}\]|(s)\.0+|;.*`)
 
 // clock is how a format shows a date or a time, nothing if it shows a number: a layout of
-// package time, with "[" before it if hours go on after 24.
+// package time, with "[" before it if hours go on after 24. Of a format of zeros, such as that
+// of an id, it is the format.
 func clock(format string) (layout string) {
+	if len(format) > 1 && strings.Trim(format, "0") == "" {
+		return format
+	}
 	format = unread.ReplaceAllString(format, "$1")
 	if strings.ContainsAny(format, "0#?") {
 		return ""
@@ -478,13 +483,15 @@ func (p *parser) value(c xmlCell, name string) string {
 	case "str", "e", "d":
 		if value != "" || c.Type == "str" && c.Value != nil { // a formula may give an empty text
 			s := unescape(value)
-			if slices.Contains(errorValues, s) {
+			if c.Type == "e" || slices.Contains(errorValues, s) {
 				p.sheet.fault(at, "the cell shows %s: repair its formula, or write the value", s)
 			}
 			return s
 		}
 	case "b":
-		return map[string]string{"0": "FALSE", "1": "TRUE"}[strings.TrimSpace(value)]
+		if value = strings.TrimSpace(value); value != "" {
+			return cmp.Or(map[string]string{"0": "FALSE", "1": "TRUE"}[value], strings.ToUpper(value))
+		}
 	default:
 		if value != "" {
 			return p.number(value, c.Style)
@@ -500,15 +507,21 @@ func (p *parser) value(c xmlCell, name string) string {
 var errorValues = []string{"#REF!", "#N/A", "#VALUE!", "#NAME?", "#DIV/0!", "#NULL!", "#NUM!", "#SPILL!", "#CALC!"}
 
 // number is a number with the 15 digits that spreadsheets show, a whole number with all of
-// its digits, which programs write, or if the sheet shows a date or a time, YYYY-MM-DD and
-// hh:mm:ss as far as it shows them. A whole day has no time.
+// its digits, which programs write, and the zeros before them that the sheet shows, or if it shows a
+// date or a time, YYYY-MM-DD and hh:mm:ss as far as it shows them. A whole day has no time.
 func (p *parser) number(value string, style int) string {
 	x, err := strconv.ParseFloat(value, 64)
 	if err != nil {
 		return value
 	}
-	if style >= 0 && style < len(p.clocks) && p.clocks[style] != "" && x >= 0 && x < 2958466 { // the year 10000
-		layout, elapsed := strings.CutPrefix(p.clocks[style], "[")
+	shows := ""
+	if style >= 0 && style < len(p.clocks) {
+		shows = p.clocks[style]
+	}
+	if zeros := strings.HasPrefix(shows, "0"); zeros && len(value) < len(shows) && strings.Trim(value, "0123456789") == "" {
+		return shows[len(value):] + value
+	} else if shows != "" && !zeros && x >= 0 && x < 2958466 { // the year 10000
+		layout, elapsed := strings.CutPrefix(shows, "[")
 		ms := int64(math.Round(x * 86400e3))
 		switch {
 		case layout == time.DateOnly:

@@ -62,6 +62,7 @@ func TestTables(t *testing.T) {
 			`<row><c><v>0.30000000000000004</v></c><c><v>1.2345678901234567E+25</v></c></row>` + sheetEnd}}), [][]string{{"0.3", "1.23456789012346E+25"}}},
 		{"a formula that gives an empty text, as Excel saves it", archiveOf(t, map[string]part{"xl/worksheets/sheet1.xml": {begin: sheetBegin + `<row><c t="str"><v>id</v></c><c t="str"><v>title</v></c></row>` +
 			`<row><c><v>1</v></c><c t="str"><f>IF(A2="","",A2)</f><v></v></c></row><row><c><v>2</v></c><c t="str"><f>A1</f><v>id</v></c></row>` + sheetEnd}}), [][]string{{"1", ""}, {"2", "id"}}},
+		{"truth values in words", archiveOf(t, map[string]part{"xl/worksheets/sheet1.xml": {begin: sheetBegin + `<row><c t="str"><v>id</v></c><c t="str"><v>title</v></c></row><row><c t="b"><v>true</v></c><c t="b"><v>0</v></c></row>` + sheetEnd}}), [][]string{{"TRUE", "FALSE"}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -88,9 +89,9 @@ func TestTablesThatAreRefused(t *testing.T) {
 	}{
 		{"merged cells", "", made(t, func(f *excelize.File) { f.MergeCell("Sheet1", "A2", "A3"); f.MergeCell("Sheet1", "B1", "C1") }),
 			[]string{"list, sheet Sheet1, cells A2:A3: merged cells: unmerge them", "list, sheet Sheet1, cells B1:C1: merged"}},
-		{"a failed formula", "", archiveOf(t, map[string]part{"xl/worksheets/sheet1.xml": {begin: sheetBegin + `<row><c t="str"><v>id</v></c></row><row><c t="e"><f>1+1</f><v>#REF!</v></c></row><row><c t="str"><f>1+1</f><v>#N/A</v></c></row>` + sheetEnd}}), []string{"list, sheet Main, cell A2: the cell shows #REF!", "list, sheet Main, cell A3: the cell shows #N/A"}},
+		{"a failed formula", "", archiveOf(t, map[string]part{"xl/worksheets/sheet1.xml": {begin: sheetBegin + `<row><c t="str"><v>id</v></c></row><row><c t="e"><f>1+1</f><v>#REF!</v></c></row><row><c t="str"><f>1+1</f><v>#N/A</v></c></row><row><c t="e"><v>#FIELD!</v></c></row>` + sheetEnd}}), []string{"list, sheet Main, cell A2: the cell shows #REF!", "list, sheet Main, cell A3: the cell shows #N/A", "list, sheet Main, cell A4: the cell shows #FIELD!"}},
 		{"a formula without a value", "", made(t, func(f *excelize.File) { f.SetCellValue("Sheet1", "B3", nil); f.SetCellFormula("Sheet1", "B3", "1+1") }), []string{"list, sheet Sheet1, cell B3: the formula has no value: open the workbook in a spreadsheet and save it"}},
-		{"a formula without a result", "", archiveOf(t, map[string]part{"xl/worksheets/sheet1.xml": {begin: sheetBegin + `<row><c t="str"><v>id</v></c></row><row><c><f>1+1</f><v></v></c></row>` + sheetEnd}}), []string{"list, sheet Main, cell A2: the formula has no value"}},
+		{"a formula without a result", "", archiveOf(t, map[string]part{"xl/worksheets/sheet1.xml": {begin: sheetBegin + `<row><c t="str"><v>id</v></c></row><row><c><f>1+1</f><v></v></c></row><row><c t="b"><f>1=1</f></c></row>` + sheetEnd}}), []string{"list, sheet Main, cell A2: the formula has no value", "list, sheet Main, cell A3: the formula has no value"}},
 		{"a column without a name", "", made(t, func(f *excelize.File) { f.SetCellValue("Sheet1", "D1", "year") }), []string{"list, sheet Sheet1, cell C1: the column has no name"}},
 		{"two columns of one name", "", []byte("id,title,ID\n"), []string{`list:1:10: duplicate column "ID"`}},
 		{"a value beside the table", "", []byte("id,title\n1,One\n2,Two,more\n"), []string{`list:3: the record has 3 fields, the header 2: put a field that contains ',' in quotes`}},
@@ -208,6 +209,12 @@ func TestDatesAndTimes(t *testing.T) {
 		{1.5, `0.00 mm`, "1.5"},
 		{1.5, "0.00E+00", "1.5"},
 		{1.5, "General", "1.5"},
+		{7, "000", "007"}, // such as an id
+		{1234, "000", "1234"},
+		{12345678, "0000000000", "0012345678"},
+		{1.5, "00", "1.5"},
+		{-7, "000", "-7"},
+		{7, "0", "7"},
 	} {
 		data := made(t, func(f *excelize.File) {
 			style := &excelize.Style{}

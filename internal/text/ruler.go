@@ -15,7 +15,7 @@ type Unit string
 // The units of offsets.
 const (
 	CodePoints Unit = "code_points" // Python, Prodigy
-	UTF16      Unit = "utf16"       // JavaScript, Java, Label Studio
+	UTF16      Unit = "utf16"       // JavaScript, Java, older versions of Label Studio
 	Bytes      Unit = "bytes"       // Go, Rust, of UTF-8
 )
 

@@ -177,7 +177,7 @@ type contest struct {
 	metric analyse.Metric
 	known  []analyse.Metric
 	All    string // not empty: equal items too
-	// Reworded counts the items whose input differs between the runs.
+	// Reworded counts the items whose input or gold differs between the runs.
 	Reworded int
 }
 
@@ -215,7 +215,7 @@ func (v *Viewer) contest(r *request) (c contest, err error) {
 	return c, nil
 }
 
-// reworded leaves out of two runs the items that they asked otherwise, and counts them.
+// reworded leaves out of two runs the items that they asked or scored otherwise, and counts them.
 func (v *Viewer) reworded(ctx context.Context, a, b *side) (int, error) {
 	items, err := v.DB.Items(ctx, a.Run)
 	if err != nil {
@@ -224,7 +224,7 @@ func (v *Viewer) reworded(ctx context.Context, a, b *side) (int, error) {
 	others, err := v.DB.Items(ctx, b.Run)
 	but := map[string]bool{}
 	for id, it := range items {
-		if o, ok := others[id]; ok && o.Input != it.Input {
+		if o, ok := others[id]; ok && (o.Input != it.Input || o.Gold != it.Gold) {
 			but[id] = true
 		}
 	}
@@ -551,16 +551,15 @@ func (v *Viewer) answered(r *request, a, b side, metric string) (template.HTML, 
 	if r.param("analyse") == "" {
 		return "", "Different runs: no test was planned, so none is shown."
 	}
-	newer := a.Run
+	older, newer := b, a
 	if b.Run.N > a.Run.N {
-		newer = b.Run
+		older, newer = a, b
 	}
-	l := r.study(v, newer)
+	l := r.study(v, newer.Run)
 	if l.err != nil {
 		return "", "The runs cannot be analysed together: " + l.err.Error()
 	}
-	// The difference is A − B as on the rest of the page, also where A is the older run.
-	found, err := l.x.CompareRuns(r.Context(), experiment.Side{DB: v.DB, Run: b.Run, Arm: b.Arm}, experiment.Side{DB: v.DB, Run: a.Run, Arm: a.Arm})
+	found, err := l.x.CompareRuns(r.Context(), experiment.Side{DB: v.DB, Run: older.Run, Arm: older.Arm}, experiment.Side{DB: v.DB, Run: newer.Run, Arm: newer.Arm})
 	if err != nil {
 		return "", err.Error()
 	}

@@ -190,7 +190,7 @@ func scoredStore(t testing.TB, scores map[string][2][][]fraction, reworded ...st
 	return read
 }
 
-// scoredRun adds a run that asked some items otherwise.
+// scoredRun adds a run that asked some items otherwise, or has other gold of them.
 func scoredRun(t testing.TB, db *store.DB, scores map[string][2][][]fraction, reworded []string) {
 	t.Helper()
 	must := func(err error) {
@@ -203,7 +203,11 @@ func scoredRun(t testing.TB, db *store.DB, scores map[string][2][][]fraction, re
 	replicates := 0
 	for id, of := range scores {
 		it := eval.Item{ID: id, Input: 1, Gold: 2}
-		if slices.Contains(reworded, id) {
+		switch {
+		case !slices.Contains(reworded, id):
+		case strings.HasPrefix(id, "gold"):
+			it.Gold = 3
+		default:
 			it.Input = 3
 		}
 		list = append(list, it)

@@ -68,6 +68,9 @@ type replicate struct {
 
 // Differs says how the trials differ.
 func (p replicate) Differs() string {
+	if p.differ == 0 && p.A.Row.Kind == eval.Failed {
+		return "no answer on either side"
+	}
 	return []string{"same answer", "different answers, same score", "different scores"}[p.differ]
 }
 
@@ -197,7 +200,7 @@ func (v *Viewer) pairPage(r *request) error {
 		}
 	}
 	if c.A.but[item] {
-		return bad("item %q: its input differs between the runs", item)
+		return bad("item %q: its input or gold differs between the runs", item)
 	}
 	if len(data.Replicates) == 0 {
 		return bad("neither arm was asked item %q", item)

@@ -103,14 +103,14 @@ func TestCompareByUnit(t *testing.T) {
 // Of two runs the items are compared that both asked alike.
 func TestCompareLeavesOutReworded(t *testing.T) {
 	one := func(x, y float64) [2][][]fraction { return [2][][]fraction{{{{"", x}}}, {{{"", y}}}} }
-	v := newViewer(t, scoredStore(t, map[string][2][][]fraction{"same": one(1, 0), "other": one(1, 0), "equal": one(1, 1)}, "other"))
+	v := newViewer(t, scoredStore(t, map[string][2][][]fraction{"same": one(1, 0), "other": one(1, 0), "gold": one(0, 1), "equal": one(1, 1)}, "other", "gold"))
 	page := strings.Join(strings.Fields(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(get(t, v, "/c?r=s-1&s=s-2&a=a&b=b"), " ")), " ")
-	if want := "A better 1 · same 1 · B better 0 · 1 whose input differs between the runs, left out"; !strings.Contains(page, want) {
+	if want := "A better 1 · same 1 · B better 0 · 2 whose input or gold differs between the runs, left out"; !strings.Contains(page, want) {
 		t.Errorf("the page has no %q: %s", want, page)
 	}
 	w := httptest.NewRecorder()
 	v.ServeHTTP(w, httptest.NewRequest("GET", "/c/item?r=s-1&s=s-2&a=a&b=b&item=other", nil))
-	if w.Code != 400 || !strings.Contains(w.Body.String(), "its input differs between the runs") {
+	if w.Code != 400 || !strings.Contains(w.Body.String(), "its input or gold differs between the runs") {
 		t.Errorf("status %d: %s", w.Code, w.Body)
 	}
 }

@@ -143,9 +143,6 @@ func (w *Worker) limit(ctx context.Context, m *run.Model) error {
 		return w.db.Explain(err)
 	}
 	m.Pace = p
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.paces = append(w.paces, p)
 	return nil
 }
 
@@ -160,9 +157,11 @@ func (w *Worker) hear(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, c := range list {
-		for _, p := range w.paces {
-			if p.name == c.Name {
-				p.close(time.Duration(c.Seconds * float64(time.Second)))
+		for _, s := range w.sessions {
+			for _, m := range s.Models {
+				if p, is := m.Pace.(*pace); is && p.name == c.Name {
+					p.close(time.Duration(c.Seconds * float64(time.Second)))
+				}
 			}
 		}
 	}

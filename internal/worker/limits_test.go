@@ -2,6 +2,7 @@ package worker
 
 import (
 	"testing"
+	"time"
 
 	"github.com/scruple-eval/scruple/internal/postgrestest"
 	"github.com/scruple-eval/scruple/internal/run"
@@ -40,5 +41,30 @@ func TestLimitsOfTwoModelsOfOneName(t *testing.T) {
 	}
 	if n := draw(tokens, 5, 0); n != 0 {
 		t.Errorf("%d requests: the model that does not limit tokens has forgotten those that were used", n)
+	}
+}
+
+// What one worker was refused, the others learn for the runs that they take part in.
+func TestAModelClosedForAll(t *testing.T) {
+	w := &Worker{Queue: opened(t, postgrestest.Address(t))}
+	var models [2]*run.Model // of two workers
+	for i := range models {
+		models[i] = &run.Model{Group: "g"}
+		if err := w.limit(t.Context(), models[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	models[0].Pace.Refused(time.Minute)
+	for _, tt := range []struct {
+		sessions map[int64]*session
+		free     bool
+	}{{nil, true}, {map[int64]*session{1: {Loaded: &Loaded{Models: map[string]*run.Model{"m": models[1]}}}}, false}} {
+		w.sessions = tt.sessions
+		if err := w.hear(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if free := models[1].Pace.Free(); free != tt.free {
+			t.Errorf("with %d runs, the model is free: %v", len(tt.sessions), free)
+		}
 	}
 }

@@ -5,11 +5,15 @@
 // PDFium, the library of Chromium, reads them as WebAssembly. Text comes in the order in
 // which the page draws it, which is that of reading in what most programs write; after it
 // come the annotations as they look, such as fields that were filled in. Text that is
-// invisible, such as that of text recognition under a scan, and text outside of the page's
-// box is read too. Lines end where PDFium sees a line end, and a hyphen at one stays. A
+// invisible, such as that of text recognition under a scan, is read too, text outside of the
+// page's box (CropBox) is not. Lines end where PDFium sees a line end, and a hyphen at one stays. A
 // character of which only the shape is known is U+FFFD; a page where they are more than a
 // few, and a tenth, is an error. A page without text, such as a scan, is an empty page; a file without
 // any text is an error.
+//
+// PDFium does not say where it gave up a damaged page, of which it gives the text before. Of
+// Hebrew and Arabic it turns what is drawn from left to right, as most programs do; other
+// orders, and ligatures that are drawn apart, may come in the wrong order.
 //
 // Not read are hidden annotations, notes without a look of their own, and embedded files.
 // PDFium's own fonts stand in for fonts that a file lacks, never those of the machine.
@@ -201,8 +205,12 @@ func pages(in pdfium.Pdfium, data []byte) (string, error) {
 	var b strings.Builder
 	empty := true
 	for i := range n.PageCount {
-		p := page{in, requests.Page{ByIndex: &requests.PageByIndex{Document: open.Document, Index: i}}}
-		err := p.flatten(form)
+		p := page{in: in, id: requests.Page{ByIndex: &requests.PageByIndex{Document: open.Document, Index: i}}}
+		box, err := in.FPDF_GetPageBoundingBox(&requests.FPDF_GetPageBoundingBox{Page: p.id})
+		if err == nil {
+			p.shown = box.Rect
+			err = p.flatten(form)
+		}
 		text := ""
 		if err == nil {
 			text, err = p.text()
@@ -241,6 +249,8 @@ var inert = structs.FPDF_FORMFILLINFO{
 type page struct {
 	in pdfium.Pdfium
 	id requests.Page
+	// shown is the box of the page that is shown, before its annotations are part of it.
+	shown structs.FPDF_FS_RECTF
 }
 
 // The flags of annotations that are not shown.
@@ -310,6 +320,10 @@ func (p page) text() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	cropped, err := p.cropped(t.TextPage)
+	if err != nil {
+		return "", err
+	}
 	var units []uint16
 	var count unmapped
 	for i := range n.Count {
@@ -320,6 +334,12 @@ func (p page) text() (string, error) {
 		e, err := p.in.FPDFText_HasUnicodeMapError(&requests.FPDFText_HasUnicodeMapError{TextPage: t.TextPage, Index: i})
 		if err != nil {
 			return "", err
+		}
+		if cropped && c.Unicode > ' ' {
+			box, err := p.in.FPDFText_GetCharBox(&requests.FPDFText_GetCharBox{TextPage: t.TextPage, Index: i})
+			if err == nil && p.outside((box.Left+box.Right)/2, (box.Bottom+box.Top)/2) {
+				continue
+			}
 		}
 		count.all++
 		switch r := rune(c.Unicode); {
@@ -351,6 +371,26 @@ func (p page) text() (string, error) {
 		}
 	}
 	return b.String(), nil
+}
+
+// cropped reports whether a part of the text is outside of the box that is shown. To look at each
+// character takes time.
+func (p page) cropped(t references.FPDF_TEXTPAGE) (bool, error) {
+	n, err := p.in.FPDFText_CountRects(&requests.FPDFText_CountRects{TextPage: t, Count: -1})
+	if err != nil || p.shown.Left >= p.shown.Right || p.shown.Bottom >= p.shown.Top { // a box that has no place is no box
+		return false, err
+	}
+	for i := range n.Count {
+		r, err := p.in.FPDFText_GetRect(&requests.FPDFText_GetRect{TextPage: t, Index: i})
+		if err != nil || p.outside(r.Left, r.Top) || p.outside(r.Right, r.Bottom) {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+func (p page) outside(x, y float64) bool {
+	return x < float64(p.shown.Left) || x > float64(p.shown.Right) || y < float64(p.shown.Bottom) || y > float64(p.shown.Top)
 }
 
 // hyphen is what PDFium gives for one at the end of a line that divides a word.

@@ -20,6 +20,7 @@ import (
 // suite: from the study's scorer, a program that judges each answer, or from a file of an arm.
 type ownScores struct {
 	Bench
+	suite   eval.Scorer // the bench, or what it was calibrated to
 	metrics []study.Metric
 	scorer  *Arm                 // nil for a study without one
 	told    map[string]eval.Hash // by item: what the verdicts of the scorer depend on
@@ -48,7 +49,7 @@ func WithOwnScores(f *study.File, s *study.Study, b Bench) (Bench, error) {
 			return slices.ContainsFunc(its, func(o eval.Metric) bool { return o.Name == m.Name })
 		})
 	}
-	own := &ownScores{Bench: b, metrics: metrics, files: map[string]*fileScores{}, judged: map[string]bool{}}
+	own := &ownScores{Bench: b, suite: b, metrics: metrics, files: map[string]*fileScores{}, judged: map[string]bool{}}
 	own.scorer = own.open(f, s.Scorer, &errs)
 	for arm, path := range b.ScoreFiles() {
 		own.files[arm] = own.read(f, path, &errs)
@@ -84,9 +85,7 @@ func WithOwnScores(f *study.File, s *study.Study, b Bench) (Bench, error) {
 func Suited(s eval.Scorer) Bench {
 	switch of := s.(type) {
 	case *ownScores:
-		return Suited(of.Bench)
-	case calibrated:
-		return Suited(of.Scorer)
+		return Suited(of.suite)
 	case *withCases:
 		return Suited(of.scorer)
 	}
@@ -280,11 +279,7 @@ func (b *ownScores) own(t *eval.Judged) (values map[string]float64, missing stri
 
 // Score adds the scores of the study to those of the suite.
 func (b *ownScores) Score(dst []eval.Score, c eval.Case) []eval.Score {
-	return b.score(b.Bench, dst, c)
-}
-
-func (b *ownScores) score(suite eval.Scorer, dst []eval.Score, c eval.Case) []eval.Score {
-	rest := suite.Score(nil, c)
+	rest := b.suite.Score(nil, c)
 	dst = ScoreTrials(dst, c, func(dst []eval.Score, t *eval.Judged) []eval.Score {
 		n := 0
 		for n < len(rest) && rest[n].Replicate == t.Trial.Replicate {
@@ -307,10 +302,8 @@ func (b *ownScores) score(suite eval.Scorer, dst []eval.Score, c eval.Case) []ev
 }
 
 // Show adds the scores of the study to an exhibit.
-func (b *ownScores) Show(c eval.Case) (eval.Exhibit, error) { return b.show(b.Bench, c) }
-
-func (b *ownScores) show(suite eval.Scorer, c eval.Case) (eval.Exhibit, error) {
-	x, err := suite.Show(c)
+func (b *ownScores) Show(c eval.Case) (eval.Exhibit, error) {
+	x, err := b.suite.Show(c)
 	if err != nil || len(x.Rows) == 0 || len(c.Trials) == 0 || c.Trials[0].Outcome.Kind == eval.Failed {
 		return x, err
 	}
@@ -326,9 +319,13 @@ func (b *ownScores) show(suite eval.Scorer, c eval.Case) (eval.Exhibit, error) {
 // Capabilities are those of the suite. What it scores after it measured its judge has the
 // scores of the study too.
 func (b *ownScores) Capabilities() eval.Capabilities {
-	can := b.Bench.Capabilities()
+	can := b.suite.Capabilities()
 	if can.Calibrator != nil {
-		can.Calibrator = calibrator{can.Calibrator, func(suite eval.Scorer) eval.Scorer { return calibrated{suite, b} }}
+		can.Calibrator = calibrator{can.Calibrator, func(suite eval.Scorer) eval.Scorer {
+			own := *b
+			own.suite = suite
+			return &own
+		}}
 	}
 	return can
 }
@@ -342,16 +339,4 @@ type calibrator struct {
 func (k calibrator) Calibrate(m eval.Measurement) (eval.Scorer, eval.Calibration) {
 	scorer, calibration := k.Calibrator.Calibrate(m)
 	return k.around(scorer), calibration
-}
-
-// calibrated is the suite's scorer after it measured its judge.
-type calibrated struct {
-	eval.Scorer
-	own *ownScores
-}
-
-func (c calibrated) Show(of eval.Case) (eval.Exhibit, error) { return c.own.show(c.Scorer, of) }
-
-func (c calibrated) Score(dst []eval.Score, of eval.Case) []eval.Score {
-	return c.own.score(c.Scorer, dst, of)
 }

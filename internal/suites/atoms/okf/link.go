@@ -2,6 +2,7 @@ package okf
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"path"
 	"regexp"
@@ -138,7 +139,7 @@ func wordsOf(s string) []string {
 
 var (
 	wikiLink   = regexp.MustCompile(`\[\[([^\[\]|\n]{1,200})(?:\|[^\[\]\n]{0,200})?\]\]`)
-	inlineLink = regexp.MustCompile(`^\[([^\]\n]*)\]\(<?([^)\s>]+)>?[^)]*\)$`)
+	inlineLink = regexp.MustCompile(`^\[([^\]\n]*)\]\((?:<([^<>\n]+)>|([^)\s<>]+))[^)]*\)$`)
 	scheme     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:(//)?`)
 	percent    = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
 	hole       = regexp.MustCompile(`^(\{\{[^}]*\}\}|<%=[^%]*%>)`) // of a template
@@ -155,7 +156,7 @@ func (b *Base) Resolve(link, file string, to []string) Resolution {
 		return b.resolve(strings.TrimSpace(m[1]), file, to)
 	}
 	if m := submatch(inlineLink, link); m != nil {
-		r := b.resolve(m[2], file, to)
+		r := b.resolve(cmp.Or(m[2], m[3]), file, to)
 		if r.To < 0 {
 			if own := b.resolve(m[1], file, to); own.To >= 0 {
 				return own
@@ -204,19 +205,15 @@ func (b *Base) resolve(link, file string, to []string) Resolution {
 	if s != "" && !strings.HasSuffix(s, "//") && strings.Contains(target, " ") {
 		s = "" // a title with a colon
 	}
-	decoded := percent.ReplaceAllStringFunc(target, func(code string) string {
-		b, _ := hex.DecodeString(code[1:])
-		return string(b)
-	})
 	if s != "" || strings.HasPrefix(target, "//") {
-		for _, target := range []string{target, decoded} {
+		for _, target := range []string{target, decoded(target)} {
 			if at := b.ofURL(target[len(s):], to); at >= 0 {
 				return Resolution{ToAtom, at}
 			}
 		}
 		return Resolution{External, -1}
 	}
-	for _, as := range [][2]string{{target, link}, {decoded, decoded}} {
+	for _, as := range [][2]string{{target, link}, {decoded(target), decoded(link)}} {
 		target, title := as[0], as[1]
 		relative := target
 		if !strings.HasPrefix(target, "/") {
@@ -229,6 +226,14 @@ func (b *Base) resolve(link, file string, to []string) Resolution {
 		}
 	}
 	return Resolution{Unresolved, -1}
+}
+
+// decoded is a link without percent-encoding.
+func decoded(link string) string {
+	return percent.ReplaceAllStringFunc(link, func(code string) string {
+		b, _ := hex.DecodeString(code[1:])
+		return string(b)
+	})
 }
 
 // ofURL finds the atom whose path, with a folder, is the end of a URL.
