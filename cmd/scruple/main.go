@@ -21,6 +21,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -238,9 +239,16 @@ type errorObject struct {
 // kinds name the exit codes.
 var kinds = map[int]string{exitFail: "failed", exitUsage: "usage", exitNotAllowed: "not_allowed", exitInfrastructure: "infrastructure", exitInterrupted: "interrupted"}
 
-// printError prints an error, as text or as JSON.
+// printError prints an error, as text or as JSON. Joined errors may have one that came twice, such as a
+// full disk at a write and at closing: a line is printed once.
 func printError(w io.Writer, err error, code int, asJSON bool) {
-	message := say.PlainLines(strings.TrimSpace(err.Error()))
+	lines, printed := strings.Split(say.PlainLines(strings.TrimSpace(err.Error())), "\n"), map[string]bool{}
+	lines = slices.DeleteFunc(lines, func(line string) bool {
+		again := printed[line]
+		printed[line] = line != ""
+		return again
+	})
+	message := strings.Join(lines, "\n")
 	if !asJSON {
 		fmt.Fprintf(w, "scruple: %s\n", message)
 		return

@@ -42,6 +42,15 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+// An error that came twice, as of a full disk at a write and at closing, is printed once.
+func TestAnErrorIsPrintedOnce(t *testing.T) {
+	full := errors.New("store s.db: the disk is full")
+	var b bytes.Buffer
+	if printError(&b, errors.Join(errors.Join(full, errors.New("another")), full), exitInfrastructure, false); b.String() != "scruple: store s.db: the disk is full\nanother\n" {
+		t.Errorf("printed %q", &b)
+	}
+}
+
 // A refusing writer takes nothing.
 type refusing struct{ err error }
 

@@ -71,7 +71,7 @@ func describe(e run.Event) string {
 	case "retry":
 		line = fmt.Sprintf("%v: %s; retrying in %v", e.Trial, e.Note, e.Wait)
 	case "stopping":
-		line = "stopping: " + e.Note
+		line = "stopping after the calls in flight: " + e.Note
 	}
 	return say.PlainLine(line)
 }
