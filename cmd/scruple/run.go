@@ -275,7 +275,7 @@ func interruptible(ctx context.Context, then string) (_ context.Context, stop <-
 }
 
 // errInterrupted is the cause of a run stopped by the user.
-var errInterrupted = errors.New("interrupted: waiting for calls in flight")
+var errInterrupted = errors.New("interrupted")
 
 func (a *app) score(o *opened) error {
 	if err := o.x.CheckScorer(); err != nil {

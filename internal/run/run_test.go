@@ -283,7 +283,7 @@ func TestRetriesFollowTheScheduleAndRetryAfter(t *testing.T) {
 func TestWhatIsCountedIsAtLeastWhatWasSent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var mu sync.Mutex
-		paid, ends := 0, rapid.SliceOfN(rapid.IntRange(0, 5), 20, 20).Draw(t, "ends")
+		paid, ends := 0, rapid.SliceOfN(rapid.IntRange(0, 6), 20, 20).Draw(t, "ends")
 		c := replying(func(n int, _ *eval.Request) error {
 			mu.Lock()
 			defer mu.Unlock()
@@ -300,9 +300,19 @@ func TestWhatIsCountedIsAtLeastWhatWasSent(t *testing.T) {
 				return &model.Error{Kind: eval.ErrUnavailable, Status: 500}
 			case 4:
 				return &model.Error{Kind: eval.ErrMalformed, Status: 200}
+			case 5:
+				return &model.Error{Kind: eval.ErrUnavailable, Status: 200} // which states its usage
 			}
 			return nil
 		})
+		answer := c.complete
+		c.complete = func(ctx context.Context, n int, r *eval.Request) (eval.Response, error) {
+			response, err := answer(ctx, n, r)
+			if ends[n-1] == 5 {
+				response.Usage = eval.Usage{Input: 3, Output: 2}
+			}
+			return response, err
+		}
 		s := quick
 		s.Concurrency, s.Retries = 1, make([]time.Duration, 3)
 		e := run.New(s, newMemory(), models(c), run.Spent{}, nil)
