@@ -71,7 +71,7 @@ func (s source) load() (*experiment.Experiment, error) {
 		return x, err
 	}
 	other := x
-	err = s.reading(func(ctx context.Context, db *store.DB) error {
+	err = s.withStore(func(ctx context.Context, db *store.DB) error {
 		last, err := x.FromItself(ctx, db)
 		if last == nil || err != nil {
 			return err
@@ -81,7 +81,7 @@ func (s source) load() (*experiment.Experiment, error) {
 		if err != nil {
 			return err
 		}
-		same, err := before.GoesOn(ctx, db, last)
+		same, err := before.UpToDate(ctx, db, last)
 		if other = before; same {
 			x, other = before, x
 		}
@@ -96,8 +96,8 @@ func (s source) load() (*experiment.Experiment, error) {
 	return x, nil
 }
 
-// reading calls with the store of the study, if there is one.
-func (s source) reading(with func(ctx context.Context, db *store.DB) error) error {
+// withStore calls with the store of the study, if there is one.
+func (s source) withStore(with func(ctx context.Context, db *store.DB) error) error {
 	ctx := context.Background()
 	db, err := store.OpenRead(ctx, s.store)
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
@@ -111,7 +111,7 @@ func (s source) reading(with func(ctx context.Context, db *store.DB) error) erro
 
 // tagged returns the run that a tag names, "" if there is none.
 func (s source) tagged(tag string) (id string) {
-	_ = s.reading(func(ctx context.Context, db *store.DB) error { // the arm says what is wrong
+	_ = s.withStore(func(ctx context.Context, db *store.DB) error { // the arm says what is wrong
 		if r, err := db.Tagged(ctx, tag, s.except); err == nil {
 			id = r.ID
 		}

@@ -195,9 +195,10 @@ const (
 	storeOfTest      // the same, of the split TEST
 	itsRun           // with its store for writing
 	shownRun         // for reading, if its results may be shown
-	aRun             // for reading, and its study is not loaded
-	aShownRun
-	aRunToChange
+	// With these the study is not loaded.
+	aRun         // for reading
+	aShownRun    // for reading, if its results may be shown
+	aRunToChange // for writing
 )
 
 // opens opens what a verb needs. Some need it once they know their flags.

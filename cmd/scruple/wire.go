@@ -260,8 +260,8 @@ func (a *runAnswers) Close() error {
 	return a.db.Close()
 }
 
-// noRun has no answers, for the run that is to get the first tag of a name, or alone has it; for
-// others there must be a run.
+// noRun returns no answers for a run that is to get the tag that it names, or that goes on and
+// alone has it. For another it is an error that nothing has that name.
 func (a *app) noRun(id, from string, alone bool, err error) (*runAnswers, error) {
 	if id != a.tag && !alone {
 		return nil, fmt.Errorf("answers of run %s: %w; nor has another run this tag: `scruple run STUDY --tag %s` gives it to a run, such as that of the main branch", from, err, id)

@@ -190,13 +190,13 @@ func (c *Collector) interaction(x Across, metric int, q Question, selections []s
 	if q.Run.Exploratory() {
 		return r, nil
 	}
-	err := c.compareLevels(&r, levels, len(x.Levels) > 0, m.Binary, q)
+	err := c.compareLevels(&r, x, levels, q)
 	return r, err
 }
 
 // compareLevels compares the differences of all pairs of levels. Those of a factor of arms
 // are on the same items, which are paired; those of strata are on different ones.
-func (c *Collector) compareLevels(r *Interaction, levels []gaps, paired, binary bool, q Question) error {
+func (c *Collector) compareLevels(r *Interaction, x Across, levels []gaps, q Question) error {
 	count := len(levels) * (len(levels) - 1) / 2
 	if count == 0 {
 		r.Warnings = append(r.Warnings, "no test: fewer than two levels")
@@ -206,7 +206,9 @@ func (c *Collector) compareLevels(r *Interaction, levels []gaps, paired, binary 
 	r.Level = Number(level)
 	t := tester{q: q, level: level}
 	method := "cluster-robust t"
-	if binary = binary && !paired; binary {
+	paired := len(x.Levels) > 0
+	binary := !paired && c.suite.Metrics[c.metric[r.Metric]].Binary
+	if binary {
 		method += ", no narrower than few wins and losses allow"
 	}
 	r.Method = "differences of differences, " + method + "; p by Holm over the pairs of levels"
@@ -237,22 +239,22 @@ func (c *Collector) compareLevels(r *Interaction, levels []gaps, paired, binary 
 			if err != nil {
 				return err
 			}
-			reading := by(method, robust, robust.Reading())
+			reading := readingOf(method, robust, robust.Reading())
 			if binary && robust.Undefined == "" {
 				a, errA := c.proportions(first, q)
 				b, errB := c.proportions(second, q)
 				if err := cmp.Or(errA, errB); err != nil {
 					return err
 				}
-				reading = by(reading.method, robust, reading.Apart(a, b)).beyond(robust)
+				reading = readingOf(reading.method, robust, reading.Apart(a, b)).beyond(robust)
 			}
 			if robust.Undefined != "" { // differences that are all equal are no evidence that others are
-				reading = unread("", reading.diff)
+				reading = untested("", reading.diff)
 				r.warn(fmt.Sprintf("no test of %s against %s: %s", first.Name, second.Name, robust.Undefined))
 			} else if robust.Fewest < stats.FewClusters {
 				few = true
 			}
-			d.Clusters, d.Reading = robust.Clusters, t.reading(reading)
+			d.Clusters, d.Reading = robust.Clusters, t.result(reading)
 			d.Method = "" // that of all
 			r.Pairs, ps = append(r.Pairs, d), append(ps, float64(d.P))
 		}

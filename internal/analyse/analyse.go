@@ -22,7 +22,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	a := &Analysis{Format: Format, Study: q.Study, Run: q.Run, Metrics: c.metrics(q), Asked: from.Asked}
 	c.outcomes(a, from)
 	a.Run.AtLook = a.Run.Looks != nil && a.Run.Looks.Planned > 0 && a.Run.Done < a.Run.Planned && a.Run.Unjudged == 0 && c.whole(a.Run.Replicates)
-	a.judges(from)
+	a.markSimulatedJudges(from)
 	if from.Ratings != nil {
 		c.rated = from.Ratings.byArm()
 	}
@@ -33,10 +33,9 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	for _, s := range selections[1:] {
 		a.Run.Strata = append(a.Run.Strata, Count{s.stratum.Name + "=" + s.stratum.Value, len(s.items)})
 	}
-	level := 1 - q.Study.Alpha
-	err := c.estimates(a, q, selections, level)
+	err := c.estimates(a, q, selections)
 	if err == nil {
-		err = c.comparisons(a, q, selections, level)
+		err = c.comparisons(a, q, selections)
 	}
 	if err == nil && !q.Overall {
 		err = c.interactions(a, q, selections)
@@ -45,7 +44,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 		return nil, err
 	}
 	markLate(a.Comparisons, slices.Concat(q.Late, q.Rejudged), q.Unplanned)
-	c.judgedBy(a, from.JudgedBy)
+	c.nameJudges(a, from.JudgedBy)
 	c.markJudges(a, q.JudgesDiffer)
 	if q.Run.Exploratory() { // without whatever could be read as a test
 		for i := range a.Comparisons {
@@ -54,7 +53,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 		a.Models = nil
 	}
 	if q.Calibration != nil {
-		j, err := judge(*q.Calibration, level)
+		j, err := judge(*q.Calibration, q.level())
 		if err != nil {
 			return nil, err
 		}
@@ -62,7 +61,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	}
 	if from.Ratings != nil {
 		var err error
-		if a.JudgeAndPeople, err = judgeAndPeople(from.Ratings, level); err != nil {
+		if a.JudgeAndPeople, err = judgeAndPeople(from.Ratings, q.level()); err != nil {
 			return nil, err
 		}
 	}
@@ -156,8 +155,8 @@ func (c *Collector) outcomes(a *Analysis, from Sources) {
 	}
 }
 
-// judges marks the arms that a simulated judge judged, and lists such judges.
-func (a *Analysis) judges(from Sources) {
+// markSimulatedJudges marks the arms that a simulated judge judged, and lists such judges.
+func (a *Analysis) markSimulatedJudges(from Sources) {
 	simulated := func(version string) bool { return strings.HasPrefix(version, eval.SimulatedVersion) }
 	for _, v := range from.JudgedBy {
 		if simulated(v.Version) {

@@ -8,8 +8,7 @@
 // estimate.go, compare.go with planned.go (the method that decides) on matched.go and rows.go,
 // missing.go, across.go and mixed.go; judged.go has judges and people, looks.go results that
 // were seen, replicate.go earlier and blind runs, trouble.go bad answers. tables.go has what no
-// arm solved, and shorten.go cuts samples.
-// results.go is what suites compute tables with.
+// arm solved and ranks, and shorten.go cuts samples. results.go is what suites compute tables with.
 package analyse
 
 import (
@@ -20,6 +19,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/say"
+	"github.com/scruple-eval/scruple/internal/study"
 )
 
 // A Number may be undefined.
@@ -162,6 +162,35 @@ type Run struct {
 // Complete reports whether every planned trial has an outcome and, if the study
 // has a judge, was judged.
 func (r Run) Complete() bool { return r.Done == r.Planned && r.Unjudged == 0 }
+
+// Exploratory reports whether the results of the run only describe, because prompts are
+// changed until they look good on its items, or on some of them in a study without a split.
+// Everything that shows or uses results asks this method.
+func (r Run) Exploratory() bool { return r.Split == study.SplitDev || r.Split == "" && r.Dev > 0 }
+
+// OnDev reports whether the run is on the split DEV: it decides nothing. A run without a
+// split that has items of DEV decides what needs no test.
+func (r Run) OnDev() bool { return r.Split == study.SplitDev }
+
+// Retry is the command that asks failed trials again. Those of TEST, whose results are
+// shown, need a reason.
+func (r Run) Retry() string {
+	const command = "scruple run --retry-failed"
+	if r.Split == study.SplitTest {
+		return command + ` --unblind "…"`
+	}
+	return command
+}
+
+// Remedy is what to do about failed trials of arms: to ask them again, of answers in a file after
+// the file is complete. study is what the command takes, "" if the reader knows.
+func (r Run) Remedy(study string, arms ...Arm) string {
+	remedy := "retry with `" + strings.TrimSpace(r.Retry()+" "+study) + "`"
+	if failed := slices.DeleteFunc(slices.Clone(arms), func(a Arm) bool { return a.Failed == 0 }); len(failed) > 0 && !slices.ContainsFunc(failed, func(a Arm) bool { return !a.Given }) {
+		return "complete the file of answers, then " + remedy
+	}
+	return remedy
+}
 
 // A Metric is a metric of the suite as this study uses it.
 type Metric struct {
@@ -410,8 +439,8 @@ type Reading struct {
 	Method    string `json:"method,omitempty"`
 }
 
-// Unread is a reading of a difference without a test.
-func Unread(diff Number, method string) Reading {
+// Untested is a reading of a difference without a test.
+func Untested(diff Number, method string) Reading {
 	u := Undefined()
 	return Reading{diff, u, u, u, u, u, u, method}
 }

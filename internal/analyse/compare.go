@@ -15,16 +15,16 @@ import (
 // comparisons compares each pair on each of its metrics over all items, and on
 // the first metric by stratum. Then it corrects the p-values of the primary
 // families.
-func (c *Collector) comparisons(a *Analysis, q Question, selections []selection, level float64) error {
+func (c *Collector) comparisons(a *Analysis, q Question, selections []selection) error {
 	contests, err := c.contests(a, q)
 	if err != nil {
 		return err
 	}
-	t := tester{q: q, level: level, fits: map[int]*fit{}}
+	t := tester{q: q, level: q.level(), fits: map[int]*fit{}}
 	if q.Study.Method == "mixed_effects" && !q.Run.Exploratory() {
 		for metric := range c.suite.Metrics {
 			if arms := compared(a.Arms, contests, metric); len(arms) > 0 && c.suite.Metrics[metric].Pooling == eval.MeanOfItems {
-				f, model := c.fitMixed(q, metric, arms, level)
+				f, model := c.fitMixed(q, metric, arms)
 				t.fits[metric] = f
 				a.Models = append(a.Models, model)
 			}
@@ -45,7 +45,7 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection,
 				family[len(a.Comparisons)] = k
 				with = draft
 			}
-			r, err := c.bounded(k, s, with)
+			r, err := c.compareWithBounds(k, s, with)
 			if err != nil {
 				return err
 			}
@@ -65,7 +65,7 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection,
 			k.a, k.b = c.values(&c.a, c.armIdx[k.pair.A], k.metric), c.values(&c.b, c.armIdx[k.pair.B], k.metric)
 			final := t
 			final.level = level
-			return c.bounded(k, selections[0], final)
+			return c.compareWithBounds(k, selections[0], final)
 		})
 		if err != nil {
 			return err
@@ -140,7 +140,7 @@ func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error
 	metric := c.suite.Metrics[k.metric]
 	p, u := k.pair, Undefined()
 	r := Comparison{A: p.A, B: p.B, Metric: metric.Name, Primary: p.Primary, Family: p.Family, Contrast: p.Contrast, Stratum: s.stratum,
-		MeanA: u, MeanB: u, Reading: Unread(u, ""), Level: u, T: u, DF: u, Effect: Effect{u, u, u}}
+		MeanA: u, MeanB: u, Reading: Untested(u, ""), Level: u, T: u, DF: u, Effect: Effect{u, u, u}}
 	if metric.Estimate != nil {
 		err := c.compareRows(&r, k, s, t)
 		return r, k.failed(metric, err)
@@ -189,7 +189,7 @@ func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error
 	if err := c.differenceByPeople(&r, k, selection{s.stratum, both}, t); err != nil {
 		return r, k.failed(metric, err)
 	}
-	r.within(metric.Max - metric.Min)
+	r.clip(metric.Max - metric.Min)
 	return r, nil
 }
 
@@ -204,10 +204,10 @@ func (r *Comparison) paired(left string) bool {
 	return r.Pairs > 0
 }
 
-// within clips the intervals to the possible range of a difference, as intervals
+// clip clips the intervals to the possible range of a difference, as intervals
 // of estimates are clipped to the range of the metric. NaN stays NaN, and so does
 // an interval without bounds, which too few clusters have.
-func (r *Comparison) within(most float64) {
+func (r *Comparison) clip(most float64) {
 	if !(most > 0) {
 		return
 	}
@@ -281,10 +281,28 @@ func adjust(a *Analysis, q Question, family []int, again func(index int, level f
 	return nil
 }
 
+// doubt is the p-value of a comparison whatever its missing scores are: 1 if they could turn
+// it or it is not known.
+func (c *Comparison) doubt() float64 {
+	p := float64(c.P)
+	for _, bound := range []*Comparison{c.Least, c.Most} {
+		if bound == nil {
+			continue
+		}
+		if p = max(p, float64(bound.P)); (bound.Diff > 0) != (c.Diff > 0) {
+			p = 1
+		}
+	}
+	if math.IsNaN(p) || c.JudgesDiffer != "" { // there is no verdict on it
+		return 1
+	}
+	return p
+}
+
 // corrected adjusts p-values. An undefined one stays so, and counts as 1: a family is
 // no smaller because a test of it could not be made.
 func corrected(correction string, p []float64) ([]float64, error) {
-	adjusted, err := stats.Adjust(correction, worst(p))
+	adjusted, err := stats.Adjust(correction, undefinedAs1(p))
 	for i, x := range p {
 		if err == nil && math.IsNaN(x) {
 			adjusted[i] = x
@@ -293,8 +311,8 @@ func corrected(correction string, p []float64) ([]float64, error) {
 	return adjusted, err
 }
 
-// worst has 1 for p-values that are undefined.
-func worst(p []float64) []float64 {
+// undefinedAs1 has 1 for p-values that are undefined.
+func undefinedAs1(p []float64) []float64 {
 	filled := slices.Clone(p)
 	for i, x := range p {
 		if math.IsNaN(x) {
@@ -311,7 +329,7 @@ func worst(p []float64) []float64 {
 // largest that is. For corrections of the false discovery rate it is that of R selected
 // of m, 1 − αR/m (Benjamini & Yekutieli 2005).
 func correctedLevel(correction string, alpha float64, p []float64, of int) float64 {
-	m, filled := len(p), worst(p)
+	m, filled := len(p), undefinedAs1(p)
 	sorted := slices.Sorted(slices.Values(filled))
 	rank := 1 + slices.Index(sorted, filled[of])
 	step := func(i int) float64 { return alpha / float64(m-i+1) }

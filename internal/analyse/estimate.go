@@ -12,16 +12,16 @@ import (
 
 // estimates computes one estimate per arm and metric over all items, and by
 // stratum for primary and secondary metrics.
-func (c *Collector) estimates(a *Analysis, q Question, selections []selection, level float64) error {
+func (c *Collector) estimates(a *Analysis, q Question, selections []selection) error {
 	for _, arm := range a.Arms {
 		for _, m := range a.Metrics {
-			values := c.values(&c.a, c.armIdx[arm.ID], c.metric[m.Name])
-			missing := c.missing(c.armIdx[arm.ID], c.metric[m.Name])
+			metric := c.metric[m.Name]
+			x := c.scoresOf(arm.ID, metric, c.values(&c.a, c.armIdx[arm.ID], metric))
 			for _, s := range selections {
 				if s.stratum != nil && m.Rank == "other" {
 					continue
 				}
-				e, err := c.estimate(arm.ID, m, s, values, missing, q, level)
+				e, err := c.estimate(x, s, q)
 				if err != nil {
 					return err
 				}
@@ -34,57 +34,68 @@ func (c *Collector) estimates(a *Analysis, q Question, selections []selection, l
 	return nil
 }
 
-func (c *Collector) estimate(arm string, m Metric, s selection, values []cell, missing []float64, q Question, level float64) (Estimate, error) {
-	metric := c.metric[m.Name]
-	if c.suite.Metrics[metric].Estimate != nil {
-		e, err := c.estimateRows(arm, metric, s, unknown, q, level)
-		c.byJudge(&e, c.armIdx[arm], metric)
+// armScores are the scores of an arm on a metric, by index of item.
+type armScores struct {
+	arm, metric int
+	values      []cell
+	missing     []float64 // opportunities without a score; nil if there are none
+}
+
+func (c *Collector) scoresOf(id string, metric int, values []cell) armScores {
+	arm := c.armIdx[id]
+	return armScores{arm, metric, values, c.missing(arm, metric)}
+}
+
+func (c *Collector) estimate(x armScores, s selection, q Question) (Estimate, error) {
+	arm, m, level := c.arms[x.arm].ID, &c.suite.Metrics[x.metric], q.level()
+	if m.Estimate != nil {
+		e, err := c.estimateRows(x, s, unknown, q)
+		c.byJudge(&e, x)
 		if err == nil && s.stratum == nil {
-			c.lacking(&e, c.armIdx[arm], metric, missing)
+			c.addUnscored(&e, x)
 		}
-		if err != nil || !c.bounding(metric, s, missing, c.armIdx[arm]) {
+		if err != nil || !c.rowsBounded(x, s) {
 			return e, err
 		}
 		err = e.bound(func(at end) (Bounds, error) {
-			b, err := c.estimateRows(arm, metric, s, at, q, level)
+			b, err := c.estimateRows(x, s, at, q)
 			return b.Bounds, err
 		})
 		return e, err
 	}
 	e := Estimate{Arm: arm, Metric: m.Name, Stratum: s.stratum, Bounds: Bounds{Undefined(), Undefined(), Undefined()}}
 	for _, i := range s.items {
-		if v := values[i]; v.den > 0 {
+		if v := x.values[i]; v.den > 0 {
 			e.Items++
 			e.Num += Number(v.num)
 			e.Den += Number(v.den)
 		}
 	}
 	if s.stratum == nil {
-		if c.suite.Metrics[metric].Pooling == eval.MeanOfItems {
-			e.SD = spread(values)
+		if m.Pooling == eval.MeanOfItems {
+			e.SD = spread(x.values)
 		}
-		c.lacking(&e, c.armIdx[arm], metric, missing)
+		c.addUnscored(&e, x)
 	}
-	err := c.bounds(&e, metric, s, values, missing, level)
+	err := c.addBounds(&e, x, s, level)
 	if err != nil {
 		return e, fmt.Errorf("estimating the bounds of %s of %s: %w", m.Name, arm, err)
 	}
-	r, ci, of, err := c.pooled(metric, s, values, level)
+	r, ci, of, err := c.pooled(x.metric, s, x.values, level)
 	if err != nil {
 		return e, fmt.Errorf("estimating %s of %s: %w", m.Name, arm, err)
 	}
-	num, den := of.num, of.den
 	e.Bounds = Bounds{Number(r.Value), Number(ci.Low), Number(ci.High)}
 	e.Clusters, e.Method, e.Assumes, e.Warnings = r.Clusters, r.Method, r.Assumes, r.Warnings
 	if r.Undefined != "" {
 		e.Warnings = append(e.Warnings, r.Undefined)
 	}
 	if q.Study.Intervals == "bootstrap" {
-		if err := e.bootstrap(num, den, q, level); err != nil {
+		if err := e.bootstrap(of, q); err != nil {
 			return e, fmt.Errorf("bootstrapping %s of %s: %w", m.Name, arm, err)
 		}
 	}
-	if err := c.byPeople(&e, metric, s, values, missing, level); err != nil {
+	if err := c.byPeople(&e, x, s, level); err != nil {
 		return e, err
 	}
 	units := text.Plural(e.Items, "item", "items")
@@ -92,7 +103,7 @@ func (c *Collector) estimate(arm string, m Metric, s selection, values []cell, m
 		units = text.Plural(e.Clusters, "cluster", "clusters")
 	}
 	lowest, highest := r.Extremes()
-	switch end := endsAt(e.Bounds, lowest, highest, c.suite.Metrics[metric].Min, c.suite.Metrics[metric].Max); {
+	switch end := endsAt(e.Bounds, lowest, highest, m.Min, m.Max); {
 	case e.Low == e.High:
 		e.Assumes = "all " + units + " score the same, so the interval has no width: it rests on there being no outlier"
 	case end != "" && e.Assumes == "":
@@ -154,13 +165,13 @@ func spread(values []cell) Number {
 
 // bootstrap computes the interval by resampling clusters. If that fails, it keeps
 // the interval and adds a warning.
-func (e *Estimate) bootstrap(num, den []float64, q Question, level float64) error {
+func (e *Estimate) bootstrap(of sums, q Question) error {
 	if e.Clusters < fewForBootstrap {
 		e.Warnings = append(e.Warnings, fmt.Sprintf("no bootstrap: %s, and its intervals are too short below %d", text.Plural(e.Clusters, "cluster", "clusters"), fewForBootstrap))
 		return nil
 	}
-	num, den = occupied(num, den)
-	b, err := stats.ClusterBootstrap(num, den, stats.BootstrapOptions{Resamples: q.Study.Resamples, Level: level,
+	num, den := occupied(of.num, of.den)
+	b, err := stats.ClusterBootstrap(num, den, stats.BootstrapOptions{Resamples: q.Study.Resamples, Level: q.level(),
 		Seed: seed(q.Run.Seed, e.Stratum, e.Arm, e.Metric), Workers: runtime.GOMAXPROCS(0)})
 	switch {
 	case err != nil:

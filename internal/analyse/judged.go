@@ -89,27 +89,26 @@ func label(yes bool, counts eval.JudgeUse) float64 {
 
 // byJudge says that an estimate depends on a judge, if it does: alone until people correct
 // it, which they can where the metric counts single verdicts.
-func (c *Collector) byJudge(e *Estimate, arm, metric int) {
-	m := &c.suite.Metrics[metric]
-	e.JudgeAlone = m.Judge != eval.NoJudge && len(c.arms[arm].Judges) > 0
+func (c *Collector) byJudge(e *Estimate, x armScores) {
+	m := &c.suite.Metrics[x.metric]
+	e.JudgeAlone = m.Judge != eval.NoJudge && len(c.arms[x.arm].Judges) > 0
 	e.Combined = e.JudgeAlone && (m.Estimate != nil || m.Judge == eval.JudgeElse)
 }
 
 // byPeople corrects an estimate by what people say of some of its units.
-func (c *Collector) byPeople(e *Estimate, metric int, s selection, values []cell, missing []float64, level float64) error {
-	arm := c.armIdx[e.Arm]
-	c.byJudge(e, arm, metric)
-	differ, of := c.disputed(arm, metric, s)
+func (c *Collector) byPeople(e *Estimate, x armScores, s selection, level float64) error {
+	c.byJudge(e, x)
+	differ, of := c.disputed(x.arm, x.metric, s)
 	e.Disputed, e.Warnings = differ, append(e.Warnings, leftOut(differ, of)...)
 	correct := func(values []cell) (stats.JudgedRate, bool, error) {
-		units, ok := c.judgedUnits(arm, metric, s, values)
+		units, ok := c.judgedUnits(x.arm, x.metric, s, values)
 		if !ok {
 			return stats.JudgedRate{}, false, nil
 		}
 		r, err := stats.CorrectedRate(units, stats.Judged{}, level)
 		return r, true, err
 	}
-	r, ok, err := correct(values)
+	r, ok, err := correct(x.values)
 	if !ok && err == nil {
 		return nil
 	}
@@ -124,13 +123,13 @@ func (c *Collector) byPeople(e *Estimate, metric int, s selection, values []cell
 	e.ByJudge = &eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: r.Labelled}
 	e.Bounds = Bounds{Number(r.Value), Number(r.CI.Low), Number(r.CI.High)}
 	e.Method = "prediction-powered"
-	low, high := c.span(metric)
+	low, high := c.span(x.metric)
 	for score, b := range map[float64]*Bounds{low: e.Least, high: e.Most} {
 		if b == nil {
 			continue
 		}
-		if x, ok, err := correct(filled(values, missing, score)); err == nil && ok && x.Undefined == "" {
-			*b = Bounds{Number(x.Value), Number(x.CI.Low), Number(x.CI.High)}
+		if r, ok, err := correct(x.filled(score)); err == nil && ok && r.Undefined == "" {
+			*b = Bounds{Number(r.Value), Number(r.CI.Low), Number(r.CI.High)}
 		}
 	}
 	e.Warnings = append(e.Warnings, append([]string{correctedBy(r.Labelled, "by the judge alone it is "+short(e.ByJudge.Value))}, r.Warnings...)...)
@@ -173,7 +172,7 @@ func (c *Collector) differenceByPeople(r *Comparison, k contest, s selection, t 
 		return nil
 	}
 	r.ByJudge = &alone
-	t.read(r, reading{method: "difference of rates, prediction-powered", diff: Number(d.Diff), t: Number(d.T), df: Number(d.DF), Reading: stats.Reading{P: d.P, Interval: d.Interval}})
+	t.fill(r, reading{method: "difference of rates, prediction-powered", diff: Number(d.Diff), t: Number(d.T), df: Number(d.DF), Reading: stats.Reading{P: d.P, Interval: d.Interval}})
 	r.warn(correctedBy(d.A.Labelled+d.B.Labelled, "by the judge alone the difference is "+short(alone.Diff)))
 	return nil
 }
@@ -200,8 +199,8 @@ func (c Comparison) Moved(by Number) Comparison {
 	return c
 }
 
-// judgedBy gives the arms their judges and the versions of the models that answered, if some differ.
-func (c *Collector) judgedBy(a *Analysis, answered []eval.ArmVersion) {
+// nameJudges gives the arms their judges and the versions of the models that answered, if some differ.
+func (c *Collector) nameJudges(a *Analysis, answered []eval.ArmVersion) {
 	arms := slices.Clone(a.Arms)
 	differ := false
 	for i := range arms {
@@ -394,7 +393,7 @@ func judgeAndPeople(r *Ratings, level float64) (*JudgeAndPeople, error) {
 }
 
 func correctedRate(units []Rated, level float64) (CorrectedRate, error) {
-	r, err := stats.CorrectedRate(judgedUnits(units), stats.Judged{}, level)
+	r, err := stats.CorrectedRate(asVerdicts(units), stats.Judged{}, level)
 	rate := CorrectedRate{Units: len(units), Labelled: r.Labelled}
 	if err != nil || rate.Labelled == 0 {
 		return rate, err
@@ -407,8 +406,8 @@ func correctedRate(units []Rated, level float64) (CorrectedRate, error) {
 	return rate, nil
 }
 
-// judgedUnits are units as verdicts of yes.
-func judgedUnits(units []Rated) (j stats.Judged) {
+// asVerdicts are units as verdicts of yes.
+func asVerdicts(units []Rated) (j stats.Judged) {
 	clusters := numbering{}
 	for _, x := range units {
 		human := math.NaN()

@@ -89,9 +89,9 @@ func (c *Collector) expected(metric int) []float64 {
 }
 
 // filled returns the values with one score in place of all that are missing.
-func filled(values []cell, missing []float64, score float64) []cell {
-	list := slices.Clone(values)
-	for i, n := range missing {
+func (x armScores) filled(score float64) []cell {
+	list := slices.Clone(x.values)
+	for i, n := range x.missing {
 		list[i] = cell{num: list[i].num + n*score, den: list[i].den + n, answered: list[i].answered || n > 0}
 	}
 	return list
@@ -118,15 +118,16 @@ func (c *Collector) span(metric int) (low, high float64) {
 	return low, high
 }
 
-// lacking adds to an estimate over all items what has no score.
-func (c *Collector) lacking(e *Estimate, arm, metric int, missing []float64) {
-	if missing == nil {
+// addUnscored adds to an estimate over all items what has no score.
+func (c *Collector) addUnscored(e *Estimate, x armScores) {
+	if x.missing == nil {
 		return
 	}
+	col, m := &c.columns[x.arm][x.metric], &c.suite.Metrics[x.metric]
 	reasons := map[string]int{}
-	maps.Copy(reasons, c.columns[arm][metric].unscored)
-	c.each(&c.trials[arm], func(item int, trials cell) {
-		if n := int(c.columns[arm][metric].failed(trials)); n > 0 && missing[item] > 0 {
+	maps.Copy(reasons, col.unscored)
+	c.each(&c.trials[x.arm], func(item int, trials cell) {
+		if n := int(col.failed(trials)); n > 0 && x.missing[item] > 0 {
 			reasons[ofFailed] += n
 		}
 	})
@@ -134,18 +135,18 @@ func (c *Collector) lacking(e *Estimate, arm, metric int, missing []float64) {
 	for _, r := range e.Reasons {
 		e.Unscored += r.N
 	}
-	all := c.values(&c.b, arm, metric)
-	if c.suite.Metrics[metric].Estimate != nil {
-		for _, item := range c.rows[arm][metric].of {
+	all := c.values(&c.b, x.arm, x.metric)
+	if m.Estimate != nil {
+		for _, item := range c.rows[x.arm][x.metric].of {
 			all[item].den++
 		}
 	}
 	gone, of := 0.0, 0.0
-	for i, n := range missing {
+	for i, n := range x.missing {
 		if all[i].den+n == 0 {
 			continue
 		}
-		if c.suite.Metrics[metric].Pooling == eval.MeanOfItems {
+		if m.Pooling == eval.MeanOfItems {
 			gone, of = gone+n/(all[i].den+n), of+1
 		} else {
 			gone, of = gone+n, of+all[i].den+n
@@ -157,32 +158,32 @@ func (c *Collector) lacking(e *Estimate, arm, metric int, missing []float64) {
 }
 
 // lacks reports whether one of the items has missing scores.
-func lacks(s selection, missing []float64) bool {
-	return missing != nil && slices.ContainsFunc(s.items, func(i int) bool { return missing[i] > 0 })
+func (x armScores) lacks(s selection) bool {
+	return x.missing != nil && slices.ContainsFunc(s.items, func(i int) bool { return x.missing[i] > 0 })
 }
 
-// bounding reports whether items lack rows, all of which have a lowest and a highest form:
+// rowsBounded reports whether items lack rows, all of which have a lowest and a highest form:
 // those of failed trials have not.
-func (c *Collector) bounding(metric int, s selection, missing []float64, arm int) bool {
-	bounded := lacks(s, missing) && !c.rows[arm][metric].unbounded
-	c.each(&c.trials[arm], func(_ int, trials cell) {
-		bounded = bounded && c.columns[arm][metric].failed(trials) == 0
+func (c *Collector) rowsBounded(x armScores, s selection) bool {
+	bounded := x.lacks(s) && !c.rows[x.arm][x.metric].unbounded
+	c.each(&c.trials[x.arm], func(_ int, trials cell) {
+		bounded = bounded && c.columns[x.arm][x.metric].failed(trials) == 0
 	})
 	return bounded
 }
 
-// bounds adds to an estimate what it would be if every missing score were the lowest, or
+// addBounds adds to an estimate what it would be if every missing score were the lowest, or
 // the highest. A metric with an estimator has no such scores.
-func (c *Collector) bounds(e *Estimate, metric int, s selection, values []cell, missing []float64, level float64) error {
-	if !lacks(s, missing) {
+func (c *Collector) addBounds(e *Estimate, x armScores, s selection, level float64) error {
+	if !x.lacks(s) {
 		return nil
 	}
-	low, high := c.span(metric)
+	low, high := c.span(x.metric)
 	if low > high {
 		return nil // no score of any arm, of a metric without bounds
 	}
 	return e.bound(func(at end) (Bounds, error) {
-		r, ci, _, err := c.pooled(metric, s, filled(values, missing, map[end]float64{least: low, most: high}[at]), level)
+		r, ci, _, err := c.pooled(x.metric, s, x.filled(map[end]float64{least: low, most: high}[at]), level)
 		return Bounds{Number(r.Value), Number(ci.Low), Number(ci.High)}, err
 	})
 }
@@ -212,7 +213,11 @@ func (a *Analysis) unscoredWarnings() (list []string) {
 			}
 		}
 		if m, _ := a.Metric(e.Metric); e.Stratum == nil && n > 0 && m.Kind != eval.Analysis {
-			key := lack{e.Arm, why, fmt.Sprintf("%s without a score (%.1f %%)", text.Plural(n, "entry", "entries"), 100*e.UnscoredShare)}
+			of := "" // the share is of all
+			if n < e.Unscored {
+				of = fmt.Sprintf(", %d of them of failed trials", e.Unscored-n)
+			}
+			key := lack{e.Arm, why, fmt.Sprintf("%s without a score%s (%.1f %%)", text.Plural(e.Unscored, "entry", "entries"), of, 100*e.UnscoredShare)}
 			if metrics[key] == nil {
 				order = append(order, key)
 			}
@@ -225,16 +230,15 @@ func (a *Analysis) unscoredWarnings() (list []string) {
 	return list
 }
 
-// bounded compares a pair, and says what it would be if every missing score of the first arm were
+// compareWithBounds compares a pair, and says what it would be if every missing score of the first arm were
 // the lowest and those of the other the highest, and the other way round. A mixed model
 // is not fitted again: the planned test of the two arms stands for it.
-func (c *Collector) bounded(k contest, s selection, t tester) (r Comparison, err error) {
+func (c *Collector) compareWithBounds(k contest, s selection, t tester) (r Comparison, err error) {
 	if r, err = c.compare(k, s, t); err != nil || t.q.Run.OnDev() {
 		return r, err
 	}
-	armA, armB := c.armIdx[k.pair.A], c.armIdx[k.pair.B]
-	ofA, ofB := c.missing(armA, k.metric), c.missing(armB, k.metric)
-	if !lacks(s, ofA) && !lacks(s, ofB) {
+	a, b := c.scoresOf(k.pair.A, k.metric, k.a), c.scoresOf(k.pair.B, k.metric, k.b)
+	if !a.lacks(s) && !b.lacks(s) {
 		return r, nil
 	}
 	atLeast, atMost := k, k
@@ -243,10 +247,10 @@ func (c *Collector) bounded(k contest, s selection, t tester) (r Comparison, err
 		if low > high {
 			return r, nil
 		}
-		atLeast.a, atLeast.b = filled(k.a, ofA, low), filled(k.b, ofB, high)
-		atMost.a, atMost.b = filled(k.a, ofA, high), filled(k.b, ofB, low)
+		atLeast.a, atLeast.b = a.filled(low), b.filled(high)
+		atMost.a, atMost.b = a.filled(high), b.filled(low)
 	} else {
-		if lacks(s, ofA) && !c.bounding(k.metric, s, ofA, armA) || lacks(s, ofB) && !c.bounding(k.metric, s, ofB, armB) {
+		if a.lacks(s) && !c.rowsBounded(a, s) || b.lacks(s) && !c.rowsBounded(b, s) {
 			return r, nil
 		}
 		atLeast.atA, atLeast.atB, atMost.atA, atMost.atB = least, most, most, least

@@ -28,7 +28,7 @@ type fit struct {
 // (1|cluster) + (1|cluster:arm) where items are clustered. It has one row per arm
 // and item, so fields of a document do not count as independent. A failed fit has no
 // model and a reason.
-func (c *Collector) fitMixed(q Question, metric int, arms []string, level float64) (*fit, Model) {
+func (c *Collector) fitMixed(q Question, metric int, arms []string) (*fit, Model) {
 	name := c.suite.Metrics[metric].Name
 	report := Model{Metric: name, Residual: Undefined(), F: Undefined(), NumDF: Undefined(), DenDF: Undefined(), P: Undefined()}
 	frame, formula, err := c.frame(q, metric, arms)
@@ -38,11 +38,11 @@ func (c *Collector) fitMixed(q Question, metric int, arms []string, level float6
 	}
 	f := &fit{pairs: map[[2]string]stats.PairEstimate{}}
 	if err == nil {
-		report, err = describe(report, m, level)
+		report, err = describe(report, m, q.level())
 	}
 	if err == nil {
 		var pairs []stats.PairEstimate
-		pairs, err = m.Pairwise(armColumn, level)
+		pairs, err = m.Pairwise(armColumn, q.level())
 		for _, p := range pairs {
 			f.pairs[[2]string{p.A, p.B}] = p
 		}
@@ -132,16 +132,16 @@ func describe(r Model, m *stats.Mixed, level float64) (Model, error) {
 	return r, err
 }
 
-// read reads the difference of two arms from the model. It is the model's estimate,
+// reading is the difference of two arms by the model. It is the model's estimate,
 // which includes items that only one of the arms has. ok is false if the model has no such difference.
-func (f *fit) read(a, b string) (_ reading, ok bool) {
+func (f *fit) reading(a, b string) (_ reading, ok bool) {
 	sign := 1.0
 	p, ok := f.pairs[[2]string{a, b}]
 	if !ok {
 		sign = -1
 		p, ok = f.pairs[[2]string{b, a}]
 	}
-	out := unread("linear mixed model, REML, Satterthwaite", Undefined())
+	out := untested("linear mixed model, REML, Satterthwaite", Undefined())
 	if !ok {
 		out.warnings = []string{"no test: " + cmp.Or(f.reason, "one of the arms has no scores")}
 		return out, false

@@ -6,10 +6,8 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
-	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/text"
 	"github.com/scruple-eval/scruple/stats"
 )
@@ -41,20 +39,20 @@ type reading struct {
 	warnings    []string
 }
 
-// by is a reading of a difference with the t of another.
-func by(method string, d stats.RatioDiff, r stats.Reading) reading {
+// readingOf is a reading of a difference with its t.
+func readingOf(method string, d stats.RatioDiff, r stats.Reading) reading {
 	return reading{Reading: r, method: method, diff: Number(d.Diff), t: Number(d.T), df: Number(d.DF)}
 }
 
-// respecting is a reading with the degrees of freedom that clusters leave.
-func respecting(method string, d stats.RatioDiff, r stats.Reading) reading {
-	f := by(method, d, r)
+// clusterReading is a reading with the degrees of freedom that clusters leave.
+func clusterReading(method string, d stats.RatioDiff, r stats.Reading) reading {
+	f := readingOf(method, d, r)
 	f.df = Number(d.Freedom())
 	return f
 }
 
-// unread is a reading without a test.
-func unread(method string, diff Number) reading {
+// untested is a reading without a test.
+func untested(method string, diff Number) reading {
 	nan := math.NaN()
 	return reading{method: method, diff: diff, t: Undefined(), df: Undefined(), Reading: stats.Reading{P: nan,
 		Interval: func(level float64) stats.Interval { return stats.Interval{Low: nan, High: nan, Level: level} }}}
@@ -91,7 +89,7 @@ func (t tester) test(r *Comparison, m matched, k contest, metric *eval.Metric) e
 		case model != nil && r.Stratum == nil:
 			// A mixed model of several arms has one residual variance, and with few clusters
 			// its degrees of freedom are rough: it claims no more than both do.
-			f, ok := model.read(r.A, r.B)
+			f, ok := model.reading(r.A, r.B)
 			if ok {
 				f.Reading = f.Wider(deciding.Reading)
 				f.method += ", no narrower than the " + deciding.method
@@ -101,14 +99,14 @@ func (t tester) test(r *Comparison, m matched, k contest, metric *eval.Metric) e
 			deciding = f
 		}
 	}
-	t.read(r, deciding)
+	t.fill(r, deciding)
 	if r.Stratum == nil && !t.draft {
 		for _, name := range t.q.Study.Beside {
 			f, err := t.beside(name, r, m, robust, metric)
 			if err != nil {
 				return err
 			}
-			r.Beside = append(r.Beside, t.reading(f))
+			r.Beside = append(r.Beside, t.result(f))
 		}
 		lowest, highest := robust.Extremes()
 		ends := endsAt(Bounds{Low: r.Low, High: r.High}, lowest, highest, metric.Min-metric.Max, metric.Max-metric.Min)
@@ -150,7 +148,7 @@ func (t tester) auto(m matched, metric *eval.Metric) (reading, stats.RatioDiff, 
 		if err != nil {
 			return reading{}, robust, err
 		}
-		f := respecting("score interval of paired proportions (Tango)", robust, pairs.Reading())
+		f := clusterReading("score interval of paired proportions (Tango)", robust, pairs.Reading())
 		if pairs.Clusters < pairs.N {
 			f.method = monotone + " over " + text.Plural(robust.Clusters, "cluster", "clusters") + ", no narrower than few losses allow"
 			f = f.beyond(robust)
@@ -160,12 +158,12 @@ func (t tester) auto(m matched, metric *eval.Metric) (reading, stats.RatioDiff, 
 		return f, robust, nil
 	case metric.Binary:
 		robust, both, err := stats.CompareRates(m.numA, m.denA, m.numB, m.denB, t.level)
-		f := respecting("difference of rates: "+monotone+", no narrower than few events allow", robust, both)
+		f := clusterReading("difference of rates: "+monotone+", no narrower than few events allow", robust, both)
 		return f.beyond(robust), robust, err
 	}
 	if metric.Counts && slices.Equal(m.denA, m.denB) {
 		robust, both, err := stats.CompareCounts(m.numA, m.numB, m.denA, t.level)
-		f := respecting("difference of counts: "+monotone+", no narrower than few events allow", robust, both)
+		f := clusterReading("difference of counts: "+monotone+", no narrower than few events allow", robust, both)
 		return f.beyond(robust), robust, err
 	}
 	robust, err := stats.RatioDifference(m.numA, m.denA, m.numB, m.denB, t.level)
@@ -176,7 +174,7 @@ func (t tester) auto(m matched, metric *eval.Metric) (reading, stats.RatioDiff, 
 	case m.clustered():
 		name = monotone + " over " + text.Plural(robust.Clusters, "cluster", "clusters")
 	}
-	return respecting(name, robust, robust.Reading()), robust, err
+	return clusterReading(name, robust, robust.Reading()), robust, err
 }
 
 // beyond leaves out t where the p-value is not that of t.
@@ -214,7 +212,7 @@ func (t tester) beside(name string, r *Comparison, m matched, robust stats.Ratio
 	if err != nil {
 		return reading{}, err
 	}
-	none := unread("", Number(robust.Diff))
+	none := untested("", Number(robust.Diff))
 	var f reading
 	switch {
 	case name == "bootstrap":
@@ -227,7 +225,7 @@ func (t tester) beside(name string, r *Comparison, m matched, robust stats.Ratio
 	case name == "mcnemar":
 		f, err = t.mcnemar(own, none)
 	default:
-		f = by("paired t-test over items", byItem, stats.Reading{P: byItem.P, Interval: byItem.Interval})
+		f = readingOf("paired t-test over items", byItem, stats.Reading{P: byItem.P, Interval: byItem.Interval})
 	}
 	if name != "bootstrap" && m.clustered() {
 		f.method += fmt.Sprintf("; it ignores that the %s are in %s", text.Plural(len(m.xs), "item", "items"), text.Plural(robust.Clusters, "cluster", "clusters"))
@@ -249,15 +247,15 @@ func (t tester) effect(r *Comparison, m matched, robust stats.RatioDiff) error {
 	return nil
 }
 
-// read fills in the results of the reading that decides.
-func (t tester) read(r *Comparison, f reading) {
-	r.Reading = t.reading(f)
+// fill fills in the results of the reading that decides.
+func (t tester) fill(r *Comparison, f reading) {
+	r.Reading = t.result(f)
 	r.T, r.DF = f.t, f.df
 	r.warn(f.warnings...)
 }
 
-// reading returns the results of a reading.
-func (t tester) reading(f reading) Reading {
+// result returns a reading at the levels of the tester.
+func (t tester) result(f reading) Reading {
 	out := Reading{Diff: f.diff, P: Number(f.P), PAdjusted: Undefined(), Method: f.method}
 	out.Low, out.High, out.EquivLow, out.EquivHigh = t.limits(f.Reading)
 	return out
@@ -300,7 +298,7 @@ func (r *Comparison) warn(texts ...string) {
 // wilcoxon ranks the differences, and takes the exact p-value if available. The interval
 // is that of the mean difference, by t: ranks have one of the median only.
 func (t tester) wilcoxon(m matched, byItem stats.RatioDiff) (reading, error) {
-	f := by("Wilcoxon signed-rank test over "+m.units(len(m.xs)), byItem, stats.Reading{P: math.NaN(), Interval: byItem.Interval})
+	f := readingOf("Wilcoxon signed-rank test over "+m.units(len(m.xs)), byItem, stats.Reading{P: math.NaN(), Interval: byItem.Interval})
 	f.t, f.df = Undefined(), Undefined()
 	w, err := stats.WilcoxonSignedRank(m.xs, m.ys, stats.TwoSided, t.level)
 	switch {
@@ -360,7 +358,7 @@ func (t tester) signFlip(r *Comparison, m matched, robust stats.RatioDiff) (read
 // bootstrap computes the interval by resampling clusters; the p-value is the
 // cluster-robust one, and so is the interval of few clusters.
 func (t tester) bootstrap(r *Comparison, m matched, d stats.RatioDiff) (reading, error) {
-	f := by("cluster-robust t over "+text.Plural(d.Clusters, "cluster", "clusters"), d, stats.Reading{P: d.P, Interval: d.Interval})
+	f := readingOf("cluster-robust t over "+text.Plural(d.Clusters, "cluster", "clusters"), d, stats.Reading{P: d.P, Interval: d.Interval})
 	if d.Clusters < fewForBootstrap {
 		f.method += fmt.Sprintf(", too few for a bootstrap (%d)", fewForBootstrap)
 		return f, nil
@@ -421,35 +419,6 @@ func seed(run int64, stratum *eval.Level, names ...string) uint64 {
 	return h.Sum64()
 }
 
-// Exploratory reports whether the results of the run only describe, because prompts are
-// changed until they look good on its items, or on some of them in a study without a split.
-// Everything that shows or uses results asks this method.
-func (r Run) Exploratory() bool { return r.Split == study.SplitDev || r.Split == "" && r.Dev > 0 }
-
-// OnDev reports whether the run is on the split DEV: it decides nothing. A run without a
-// split that has items of DEV decides what needs no test.
-func (r Run) OnDev() bool { return r.Split == study.SplitDev }
-
-// Retry is the command that asks failed trials again. Those of TEST, whose results are
-// shown, need a reason.
-func (r Run) Retry() string {
-	const command = "scruple run --retry-failed"
-	if r.Split == study.SplitTest {
-		return command + ` --unblind "…"`
-	}
-	return command
-}
-
-// Remedy is what to do about failed trials of arms: to ask them again, of answers in a file after
-// the file is complete. study is what the command takes, "" if the reader knows.
-func (r Run) Remedy(study string, arms ...Arm) string {
-	remedy := "retry with `" + strings.TrimSpace(r.Retry()+" "+study) + "`"
-	if failed := slices.DeleteFunc(slices.Clone(arms), func(a Arm) bool { return a.Failed == 0 }); len(failed) > 0 && !slices.ContainsFunc(failed, func(a Arm) bool { return !a.Given }) {
-		return "complete the file of answers, then " + remedy
-	}
-	return remedy
-}
-
 // Descriptive is the method of the comparisons of an exploratory run.
 const Descriptive = "descriptive: DEV is for exploring, so no test is made"
 
@@ -472,7 +441,7 @@ func (r *Comparison) describe(m matched, metric *eval.Metric) error {
 // untest leaves out of a comparison, and of its bounds, whatever could be read as a test.
 func (r *Comparison) untest() {
 	u := Undefined()
-	r.Reading = Unread(r.Diff, Descriptive)
+	r.Reading = Untested(r.Diff, Descriptive)
 	r.Level, r.T, r.DF, r.DLow, r.DHigh, r.Beside = u, u, u, u, u, nil
 	for _, bound := range []*Comparison{r.Least, r.Most} {
 		if bound != nil {

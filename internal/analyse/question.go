@@ -40,6 +40,9 @@ func (q Question) Corrected(p Pair, metric string) bool {
 	return slices.Contains(q.Family, [3]string{p.A, p.B, metric}) || slices.Contains(q.Family, [3]string{p.B, p.A, metric})
 }
 
+// level is that of an interval that is not corrected for others.
+func (q Question) level() float64 { return 1 - q.Study.Alpha }
+
 // A Pair is two arms to compare.
 type Pair struct {
 	A, B    string

@@ -38,9 +38,9 @@ type Replication struct {
 }
 
 // Replicate compares the differences over all items, and in each stratum, with those over
-// all items of an earlier run. The
-// interval of a change is made from the intervals of both differences (MOVER, Zou &
-// Donner 2008), so it holds for every method by which those were computed.
+// all items of an earlier run. The interval of a change is made from the intervals of both
+// differences (MOVER, Zou & Donner 2008), so it holds for every method by which those were
+// computed.
 func (a *Analysis) Replicate(earlier *Analysis) {
 	for _, c := range a.Comparisons {
 		was, ok := earlier.Comparison(c.A, c.B, c.Metric)
@@ -91,15 +91,15 @@ func (a *Analysis) unfit(earlier *Analysis, was Comparison) string {
 			return "simulated the answers of " + id + ", and this one did not: name a run that asked its model"
 		}
 	}
-	if lacks, _ := earlier.lacks(was); lacks != "" {
+	if lacks, _ := earlier.undecidable(was); lacks != "" {
 		return fmt.Sprintf("%s: retry them with `%s`", lacks, run.Retry())
 	}
 	return ""
 }
 
-// lacks says why missing scores leave a comparison undecided whatever is asked of it, "" if they do
+// undecidable says why missing scores leave a comparison undecided whatever is asked of it, "" if they do
 // not, and how many are missing.
-func (a *Analysis) lacks(c Comparison) (why string, missing int) {
+func (a *Analysis) undecidable(c Comparison) (why string, missing int) {
 	for _, id := range []string{c.A, c.B} {
 		e, _ := a.Estimate(id, c.Metric)
 		switch missing += e.Unscored; {
@@ -261,7 +261,7 @@ type BlindComparison struct {
 // if it has.
 func (a *Analysis) ForBlind(c Comparison) (b BlindComparison, why string) {
 	b = BlindComparison{A: c.A, B: c.B, Metric: c.Metric, Diff: c.Diff, Low: c.Low, High: c.High, P: c.P, Pairs: c.Pairs}
-	if why, b.Unscored = a.lacks(c); why != "" {
+	if why, b.Unscored = a.undecidable(c); why != "" {
 		return b.WithoutNumbers(), why
 	}
 	b.Least, b.Most = cmp.Or(c.Least, &c).Diff, cmp.Or(c.Most, &c).Diff

@@ -23,8 +23,6 @@ type panel struct {
 	q Question
 }
 
-func (p panel) level() float64 { return 1 - p.q.Study.Alpha }
-
 // cells returns the fractions of arms on a metric by item, false if an arm or the metric
 // is not known or the fractions are not counts. Those of single outcomes are 0/1 or 1/1.
 func (p panel) cells(arms []string, metric string, single bool) (list [][]cell, ok bool) {
@@ -80,10 +78,10 @@ func (p panel) Rate(arms []string, metric string) (eval.Rate, bool) {
 	if r.Outcomes == 0 || math.Abs(hits-float64(r.Hits)) > 1e-9 || math.Abs(all-float64(r.Outcomes)) > 1e-9 {
 		return eval.Rate{}, false
 	}
-	ci := stats.Wilson(r.Hits, r.Outcomes, p.level())
+	ci := stats.Wilson(r.Hits, r.Outcomes, p.q.level())
 	r.Value, r.Low, r.High = Number(hits/all), Number(ci.Low), Number(ci.High)
 	num, den := occupied(p.byCluster(list))
-	if ratio, err := stats.ProportionOfSums(num, den, all, p.level()); err == nil && ratio.Undefined == "" {
+	if ratio, err := stats.ProportionOfSums(num, den, all, p.q.level()); err == nil && ratio.Undefined == "" {
 		r.ClusterLow, r.ClusterHigh = Number(ratio.CI.Low), Number(ratio.CI.High)
 	}
 	return r, true
@@ -170,7 +168,7 @@ func (p panel) Pairs(a, b eval.ArmGroup, metric string) (eval.Hypothesis, bool) 
 
 // mcNemar returns both forms of the test, the planned one first.
 func (p panel) mcNemar(of string, table [2][2]int) []eval.Test {
-	m, err := stats.McNemarTable(table, p.level())
+	m, err := stats.McNemarTable(table, p.q.level())
 	if err != nil {
 		return []eval.Test{missingTest("McNemar "+of, err.Error())}
 	}
@@ -212,7 +210,7 @@ func (p panel) flips(of, metric string, diff, n []float64) eval.Test {
 	}
 	flips, err := stats.SignFlipInterval(diff, n, p.q.Study.Resamples, seed(p.q.Run.Seed, nil, "exchange", of, metric), runtime.GOMAXPROCS(0))
 	return made(name+"; interval by inversion", err, "", func(t *eval.Test) {
-		t.P, t.Effect, t.Size = Number(flips.P(0)), "difference", effect(flips.Estimate, flips.Interval(p.level()).Clamp(-1, 1), len(n))
+		t.P, t.Effect, t.Size = Number(flips.P(0)), "difference", effect(flips.Estimate, flips.Interval(p.q.level()).Clamp(-1, 1), len(n))
 	})
 }
 
@@ -378,7 +376,7 @@ func (p panel) logistic(groups []eval.ArmGroup, cells [][][]cell, positions bool
 	t.Statistic, t.P = fmt.Sprintf("χ²(%g) = %.2f", lr.DF, lr.Chi2), Number(lr.P)
 	if len(groups) == 2 {
 		if k := slices.IndexFunc(fit.Names, func(n string) bool { return strings.HasPrefix(n, "group") }); k >= 0 {
-			half := dist.Normal{SD: 1}.UpperQuantile((1-p.level())/2) * fit.SE[k]
+			half := dist.Normal{SD: 1}.UpperQuantile((1-p.q.level())/2) * fit.SE[k]
 			t.Effect = "odds ratio of " + names[1] + " to " + names[0]
 			t.Size = effect(math.Exp(fit.Beta[k]), stats.Interval{Low: math.Exp(fit.Beta[k] - half), High: math.Exp(fit.Beta[k] + half)}, fit.N)
 		}
@@ -400,7 +398,7 @@ func (p panel) Two(a, b eval.ArmGroup, metric string) (eval.Hypothesis, bool) {
 	}
 	var h eval.Hypothesis
 	name := "z of two proportions"
-	two, err := stats.CompareProportions(int(total(numA)), int(nA), int(total(numB)), int(nB), p.level())
+	two, err := stats.CompareProportions(int(total(numA)), int(nA), int(total(numB)), int(nB), p.q.level())
 	h.Planned = []eval.Test{made(name, err, two.Undefined, func(t *eval.Test) {
 		t.Name += ", interval of Newcombe"
 		t.Statistic, t.P, t.Effect = fmt.Sprintf("z = %.2f, Cohen's h = %.3f", two.Z, two.CohenH), Number(two.P), "difference"
@@ -424,12 +422,12 @@ func (p panel) clusterT(numA, denA, numB, denB []float64) eval.Test {
 	if len(n) < 2 {
 		return missingTest(name, "fewer than 2 clusters have both")
 	}
-	d, err := stats.RatioDifference(x, m, y, n, p.level())
+	d, err := stats.RatioDifference(x, m, y, n, p.q.level())
 	t := made(name, err, d.Undefined, func(t *eval.Test) {
 		t.Statistic, t.P = fmt.Sprintf("t(%.1f) = %.2f", d.DF, d.T), Number(d.P)
 	})
 	if err == nil {
-		t.Effect, t.Size = "difference", effect(d.Diff, d.Interval(p.level()), len(n))
+		t.Effect, t.Size = "difference", effect(d.Diff, d.Interval(p.q.level()), len(n))
 	}
 	return t
 }
@@ -465,7 +463,7 @@ func (p panel) Power(items int, discordant, difference float64) Number {
 }
 
 func (p panel) Agreement(table [2][2]int) (eval.Measured, bool) {
-	k, err := stats.CohenKappa([][]int{table[0][:], table[1][:]}, stats.Unweighted, p.level())
+	k, err := stats.CohenKappa([][]int{table[0][:], table[1][:]}, stats.Unweighted, p.q.level())
 	if err != nil || math.IsNaN(k.Kappa) {
 		return eval.Measured{}, false
 	}

@@ -224,11 +224,10 @@ func withRows(lists ...[][]eval.Row) [][][]eval.Row {
 
 // estimateRows estimates a metric with an estimator: its value on all rows and
 // the BCa interval of a bootstrap over clusters of items.
-func (c *Collector) estimateRows(arm string, metric int, s selection, at end, q Question, level float64) (Estimate, error) {
-	m := c.suite.Metrics[metric]
-	a := c.armIdx[arm]
+func (c *Collector) estimateRows(x armScores, s selection, at end, q Question) (Estimate, error) {
+	arm, m := c.arms[x.arm].ID, c.suite.Metrics[x.metric]
 	e := Estimate{Arm: arm, Metric: m.Name, Stratum: s.stratum, Bounds: Bounds{Undefined(), Undefined(), Undefined()}, Num: Undefined(), Den: Undefined()}
-	all, items := c.clustersOfRows(a, metric, c.itemsWithRows(a, metric, s, at), at)
+	all, items := c.clustersOfRows(x.arm, x.metric, c.itemsWithRows(x.arm, x.metric, s, at), at)
 	clusters := withRows(all)[0]
 	e.Items, e.Clusters = items, len(clusters)
 	e.Method = fmt.Sprintf("cluster bootstrap, BCa of %d resamples", q.Study.Resamples)
@@ -241,7 +240,7 @@ func (c *Collector) estimateRows(arm string, metric int, s selection, at end, q 
 	estimate.ordered(counts)
 	sums := summed(counts, len(estimate.kinds))
 	b, err := stats.BootstrapCounts(counts, len(sums), func(drawn []float64) float64 { return estimate.of(drawn, sums) }, stats.BootstrapOptions{
-		Resamples: q.Study.Resamples, Level: level, Seed: seed(q.Run.Seed, s.stratum, arm, m.Name), Workers: runtime.GOMAXPROCS(0)})
+		Resamples: q.Study.Resamples, Level: q.level(), Seed: seed(q.Run.Seed, s.stratum, arm, m.Name), Workers: runtime.GOMAXPROCS(0)})
 	if err != nil {
 		return e, fmt.Errorf("bootstrapping %s of %s: %w", m.Name, arm, err)
 	}
@@ -250,7 +249,7 @@ func (c *Collector) estimateRows(arm string, metric int, s selection, at end, q 
 	case b.Undefined != "":
 		e.Warnings = append(e.Warnings, b.Undefined)
 	case !b.Degenerate:
-		ci := resampled(b, level).Clamp(m.Min, m.Max)
+		ci := resampled(b, q.level()).Clamp(m.Min, m.Max)
 		if math.IsInf(ci.High, 1) {
 			e.Warnings = append(e.Warnings, "no upper end of the interval: too many resamples have nothing to divide by")
 		}
@@ -354,7 +353,7 @@ func (c *Collector) compareRows(r *Comparison, k contest, s selection, t tester)
 	}})
 	r.P = Number(claim.P)
 	r.Low, r.High, r.EquivLow, r.EquivHigh = t.limits(claim)
-	r.within(m.Max - m.Min)
+	r.clip(m.Max - m.Min)
 	r.note("", len(a), text.Plural(len(a), "cluster", "clusters"))
 	return nil
 }

@@ -162,21 +162,3 @@ func (a *Analysis) ranks(q Question) *eval.Table {
 	}
 	return t
 }
-
-// doubt is the p-value of a comparison whatever its missing scores are: 1 if they could turn
-// it or it is not known.
-func (c *Comparison) doubt() float64 {
-	p := float64(c.P)
-	for _, bound := range []*Comparison{c.Least, c.Most} {
-		if bound == nil {
-			continue
-		}
-		if p = max(p, float64(bound.P)); (bound.Diff > 0) != (c.Diff > 0) {
-			p = 1
-		}
-	}
-	if math.IsNaN(p) || c.JudgesDiffer != "" { // there is no verdict on it
-		return 1
-	}
-	return p
-}

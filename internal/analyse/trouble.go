@@ -65,7 +65,7 @@ func (t Trouble) String() string {
 	return s
 }
 
-// Troubles returns the troubles of some arms, in the order of the analysis.
+// TroublesOf returns the troubles of some arms, in the order of the analysis.
 func (a *Analysis) TroublesOf(arms ...string) []Trouble {
 	return slices.DeleteFunc(slices.Clone(a.Troubles), func(t Trouble) bool { return !slices.Contains(arms, t.Arm) })
 }

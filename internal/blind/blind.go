@@ -196,11 +196,9 @@ func Build(f *study.File, dir string, spec Spec) (m Made, err error) {
 
 // content returns the files of a kit, and where its data will be.
 func (spec Spec) content(f *study.File) (content map[string][]byte, places []string, err error) {
-	var keys map[string]json.RawMessage
+	keys := f.Keys()
 	var name string
-	if err = json.Unmarshal(f.Canonical(), &keys); err == nil {
-		err = json.Unmarshal(keys["name"], &name)
-	}
+	err = json.Unmarshal(keys["name"], &name)
 	if list := keys["comparisons"]; err == nil && list != nil {
 		// An outsider's data have other strata, and models of their own.
 		keys["comparisons"], err = without(list, "across")
@@ -413,10 +411,7 @@ func Open(dir string, f *study.File, now func() time.Time) (*Kit, error) {
 	if len(k.kit.Places) == 0 {
 		return nil, fmt.Errorf("%s: %w; ask whoever made it for a kit of a newer version", filepath.Join(dir, kitFile), errNoData)
 	}
-	var keys map[string]json.RawMessage
-	if err := json.Unmarshal(f.Canonical(), &keys); err != nil {
-		return nil, err
-	}
+	keys := f.Keys()
 	have, err := k.kit.fixedOf(keys)
 	if err != nil {
 		return nil, err

@@ -164,7 +164,7 @@ func (v *Verification) checkOutcomes(ctx context.Context, run *experiment.Run) e
 		text string
 	}{
 		{rep.Earlier, "NOT CHECKED: " + text.Plural(rep.Earlier, "trial", "trials") + " of an earlier plan, the study moved on since"},
-		{rep.Reread, text.Plural(rep.Reread, "trial", "trials") + " with another, as an earlier version of Scruple read the answers"},
+		{rep.Reread, "NOT CHECKED: " + text.Plural(rep.Reread, "trial", "trials") + " with another, as an earlier version of Scruple read the answers"},
 		{rep.Left, "not of " + text.Plural(rep.Left, "trial", "trials") + " that left the plan"},
 		{rep.Failed, text.Plural(rep.Failed, "failed trial", "failed trials") + " without one"},
 		{rep.Unrepeated, fmt.Sprintf("NOT CHECKED: %s, such as %v", text.Plural(rep.Unrepeated, "trial", "trials"), rep.Why)},

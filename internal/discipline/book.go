@@ -515,18 +515,18 @@ func (b Book) accepted(now Registration, behind int) bool {
 	})
 }
 
-// Start lists the reasons for which a new TEST run is not allowed. seen names other
+// Objections lists the reasons for which a new TEST run is not allowed. seen names other
 // runs with answers about its items, which the ledger may not know.
-func (b Book) Start(now Registration, seen []string) []string {
-	before := b.Before(now, seen)
-	if len(before) > 0 && b.accepted(now, b.lastTest(now)) {
+func (b Book) Objections(now Registration, seen []string) []string {
+	before := b.SeenBefore(now, seen)
+	if len(before) > 0 && b.accepted(now, b.lastShared(now)) {
 		return nil
 	}
 	return append(b.Changes(now), before...)
 }
 
-// Before lists what has been seen of the items of a registration.
-func (b Book) Before(now Registration, seen []string) (reasons []string) {
+// SeenBefore lists what has been seen of the items of a registration.
+func (b Book) SeenBefore(now Registration, seen []string) (reasons []string) {
 	for _, t := range b.Tests {
 		if now.shares(t.Data) {
 			reasons = append(reasons, fmt.Sprintf("TEST runs once, and %s began on %s (entry %d of the ledger, store %s)", t.Data.Run, Day(t.At), t.Seq, t.Data.Store))
@@ -545,7 +545,9 @@ func (b Book) Before(now Registration, seen []string) (reasons []string) {
 	return reasons
 }
 
-func (b Book) lastTest(now Registration) (seq int) {
+// lastShared is the number of the newest entry of a TEST run of the study, or of some of its
+// items, or 0.
+func (b Book) lastShared(now Registration) (seq int) {
 	for _, t := range b.Tests {
 		if now.shares(t.Data) {
 			seq = t.Seq

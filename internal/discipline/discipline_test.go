@@ -33,7 +33,7 @@ func TestStart(t *testing.T) {
 	}
 	refused := func(now discipline.Registration, seen []string, want ...string) {
 		t.Helper()
-		got := desk.Book.Start(now, seen)
+		got := desk.Book.Objections(now, seen)
 		if len(got) != len(want) {
 			t.Fatalf("got the reasons %q, want %d", got, len(want))
 		}
@@ -101,7 +101,7 @@ func TestStart(t *testing.T) {
 	// The ledger on disk says the same.
 	read, err := discipline.Read(discipline.Path(study))
 	step(err)
-	if !slices.Equal(read.Start(changed, nil), desk.Book.Start(changed, nil)) || read.Head != desk.Book.Head {
+	if !slices.Equal(read.Objections(changed, nil), desk.Book.Objections(changed, nil)) || read.Head != desk.Book.Head {
 		t.Error("the ledger on disk says something else")
 	}
 }
@@ -124,7 +124,7 @@ func TestOneDesk(t *testing.T) {
 
 func TestNoLedger(t *testing.T) {
 	book, err := discipline.Read(filepath.Join(t.TempDir(), "ledger.jsonl"))
-	if err != nil || !book.Empty() || len(book.Start(registration("one", "g"), nil)) != 0 {
+	if err != nil || !book.Empty() || len(book.Objections(registration("one", "g"), nil)) != 0 {
 		t.Errorf("a study without a ledger: %v, %v", book, err)
 	}
 }
@@ -163,10 +163,10 @@ func TestOwners(t *testing.T) {
 	if _, ok := desk.Book.Registration(discipline.Owner{Study: "s"}); !ok {
 		t.Error("a study without a known folder does not have the registration")
 	}
-	if reasons := desk.Book.Before(in("d", registration("s", "g", "z")), nil); len(reasons) != 0 {
+	if reasons := desk.Book.SeenBefore(in("d", registration("s", "g", "z")), nil); len(reasons) != 0 {
 		t.Errorf("items that nobody saw: %q", reasons)
 	}
-	if reasons := desk.Book.Before(c, nil); len(reasons) != 1 || !strings.Contains(reasons[0], "s-1") {
+	if reasons := desk.Book.SeenBefore(c, nil); len(reasons) != 1 || !strings.Contains(reasons[0], "s-1") {
 		t.Errorf("items that s-1 had: %q", reasons)
 	}
 	if revisions, _ := desk.Book.Of(b.Owner); len(revisions) != 0 {

@@ -1,6 +1,7 @@
 package discipline
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -36,14 +37,29 @@ func (s *Subject) UntilLook(part Part, p *store.Progress) Part {
 const LookEvent = "results shown"
 
 // A Look is what results were of, how many runs of the study had been shown before, and how many
-// trials the run planned and had asked by then, those included that have left its plan. The last
-// two are 0 in events of older versions.
+// trials the run planned and had asked by then, those included that left its plan after a look had
+// shown them: these two are 0 in events of older versions. Unseen are the others that left.
 type Look struct {
 	Trials  int `json:"trials"`
 	Items   int `json:"items"`
 	Runs    int `json:"runs"`
 	Planned int `json:"planned,omitempty"`
 	Asked   int `json:"asked,omitempty"`
+	Unseen  int `json:"unseen,omitempty"`
+}
+
+// Behind sets what a look had asked behind those that were seen, with as many trials outside of the
+// plan. Of what left it since the last look, that look had shown as many at most as it had; which
+// came back is not known, so that they count.
+func (l *Look) Behind(seen []Look, left int) {
+	l.Unseen = left
+	if n := len(seen); n > 0 {
+		last := seen[n-1]
+		asked := cmp.Or(last.Asked, last.Trials)
+		since := left - (asked - last.Trials + last.Unseen)
+		l.Unseen = max(0, last.Unseen+min(since, 0)+max(0, since-last.Trials))
+	}
+	l.Asked = l.Trials + left - l.Unseen
 }
 
 // LooksOf are the looks at the results of a run, from its events.

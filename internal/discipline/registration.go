@@ -79,10 +79,7 @@ var passing = map[string][]string{
 // lastingSettings are those of the study and of the overrides by which a TEST run must
 // not differ from its registration.
 func (s *Subject) lastingSettings() []byte {
-	var keys map[string]json.RawMessage
-	if err := json.Unmarshal(s.File.Canonical(), &keys); err != nil {
-		panic("discipline: the canonical study is not an object: " + err.Error()) // package study wrote it
-	}
+	keys := s.File.Keys()
 	for section, names := range passing {
 		if names == nil {
 			delete(keys, section)
@@ -153,7 +150,7 @@ func (s *Subject) Preregister(ctx context.Context, db *store.DB, by, unblind str
 			return err
 		}
 		r.Known = again && was.Data.Digest == now.Digest
-		if reasons := desk.Book.Before(now, seen); len(reasons) > 0 && (!r.Known || len(desk.Book.Start(now, seen)) > 0) {
+		if reasons := desk.Book.SeenBefore(now, seen); len(reasons) > 0 && (!r.Known || len(desk.Book.Objections(now, seen)) > 0) {
 			if err := s.permit(desk, now, reasons, unblind); err != nil {
 				return err
 			}
@@ -182,7 +179,7 @@ func (s *Subject) Unblind(ctx context.Context, db *store.DB, by, reason string) 
 		if err != nil {
 			return err
 		}
-		changes = append(desk.Book.Changes(now), desk.Book.Before(now, seen)...)
+		changes = append(desk.Book.Changes(now), desk.Book.SeenBefore(now, seen)...)
 		if len(changes) == 0 {
 			return NotAllowed("nothing is blinded: the study is as registered and no TEST run of it began")
 		}

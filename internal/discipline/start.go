@@ -110,7 +110,7 @@ func (s *Subject) BeginTest(ctx context.Context, db *store.DB, a Attempt, start 
 		if err != nil {
 			return err
 		}
-		if reasons := desk.Book.Start(now, seen); len(reasons) > 0 {
+		if reasons := desk.Book.Objections(now, seen); len(reasons) > 0 {
 			if err := s.permit(desk, now, reasons, a.Unblind); err != nil {
 				return err
 			}
@@ -156,7 +156,7 @@ func (s *Subject) resumeTest(ctx context.Context, db *store.DB, desk *Desk, now 
 		return false, false, nil
 	}
 	if analysed && !s.Pending(p) && !(a.Part.RetryFailed && p.Failed.Count()+p.Unjudged.Count() > 0) {
-		if strings.TrimSpace(a.Unblind) == "" && len(desk.Book.Start(now, nil)) > 0 {
+		if strings.TrimSpace(a.Unblind) == "" && len(desk.Book.Objections(now, nil)) > 0 {
 			return false, false, NotAllowed("TEST runs once, and %s is finished: `scruple report %[2]s --split test` and `scruple gate %[2]s --split test` have its results, and `scruple score %[2]s --split test` writes its files. "+
 				"Another run needs a reason, --unblind \"…\", which is recorded for good", last.ID, s.File.Path)
 		}
@@ -179,6 +179,7 @@ func (s *Subject) resumeTest(ctx context.Context, db *store.DB, desk *Desk, now 
 	return err == nil, shown, err
 }
 
+// lastTest returns the TEST run of an id, or the newest of the study; nil if there is none.
 func (s *Subject) lastTest(ctx context.Context, db *store.DB, id string) (*store.Run, error) {
 	if id != "" {
 		last, err := db.Run(ctx, id)

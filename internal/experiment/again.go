@@ -220,29 +220,27 @@ func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error 
 		regraded = fmt.Sprintf("scored against changed gold of %s: %s", text.Plural(len(gold), "item", "items"), strings.Join(plan.Shorten(gold, 20), ", "))
 	}
 	r.add(regraded)
-	var retired []eval.Trial
-	read, changed, pending := 0, 0, 0
+	var n renewed
 	err := r.derive(ctx, eval.StageRun, func(w store.Renewal, err error) []store.Event {
-		read++
+		n.read++
 		switch {
 		case errors.Is(err, errOtherRequest):
-			retired = append(retired, w.Trial)
+			n.retired = append(n.retired, w.Trial)
 		case !w.Derived:
-			pending++
+			n.pending++
 		case w.Changed:
-			changed++
+			n.changed++
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	judged, unjudged := 0, 0
 	var arms []string // judged by other means, not only against other gold
 	if err := r.derive(ctx, eval.StageJudge, func(w store.Renewal, _ error) []store.Event {
-		judged++
+		n.judged++
 		if !w.Derived {
-			unjudged++
+			n.unjudged++
 		}
 		if !seen || onGold[w.Trial.Item] || w.Derived && len(judge) == 0 || slices.Contains(arms, w.Trial.Arm) {
 			return nil
@@ -255,24 +253,7 @@ func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error 
 	if err := r.db.Unfinished(ctx, r.Record); err != nil {
 		return err
 	}
-	var notes counted
-	if changed+pending > 0 {
-		notes.add(read-len(retired), "answer", "answers", "read again")
-		notes.add(changed, "outcome", "outcomes", "changed")
-		notes.add(pending, "trial needs", "trials need", "another answer")
-	}
-	if len(judge) > 0 {
-		again := ""
-		if judged > 0 {
-			again = ": answers are kept and judged again"
-		}
-		notes = append(notes, fmt.Sprintf("the judge changed (%s)%s", strings.Join(judge, ", "), again))
-	}
-	if unjudged > 0 || len(judge) > 0 {
-		notes.add(judged-unjudged, "judgement", "judgements", "kept, asked in the same words")
-		notes.add(unjudged, "judgement is", "judgements are", "new")
-	}
-	if len(notes) > 0 {
+	if notes := n.notes(judge); len(notes) > 0 {
 		r.add(notes...)
 		note := strings.Join(notes, "; ")
 		if seen {
@@ -286,13 +267,13 @@ func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error 
 	if len(gold) > 0 {
 		last = append(last, store.Event{At: r.env.Now(), What: goldEvent, Note: regraded})
 	}
-	if len(retired) == 0 {
+	if len(n.retired) == 0 {
 		if len(gold) > 0 {
 			err = r.db.SetItems(ctx, r.Record, r.Items(), last)
 		}
 		return errors.Join(err, r.keepFirst(ctx))
 	}
-	if err := r.db.Retire(ctx, r.Record, retired); err != nil {
+	if err := r.db.Retire(ctx, r.Record, n.retired); err != nil {
 		return err
 	}
 	items, err := r.db.Items(ctx, r.Record)
@@ -300,6 +281,34 @@ func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error 
 		return err
 	}
 	return r.amend(ctx, items, nil, last)
+}
+
+// renewed counts the trials whose outcomes and verdicts were derived again.
+type renewed struct {
+	read, changed, pending int // outcomes; pending ones take an answer that the journal lacks
+	judged, unjudged       int // unjudged ones likewise
+	retired                []eval.Trial
+}
+
+// notes says what was derived again, and why of the judge.
+func (n renewed) notes(judge []string) (notes counted) {
+	if n.changed+n.pending > 0 {
+		notes.add(n.read-len(n.retired), "answer", "answers", "read again")
+		notes.add(n.changed, "outcome", "outcomes", "changed")
+		notes.add(n.pending, "trial needs", "trials need", "another answer")
+	}
+	if len(judge) > 0 {
+		again := ""
+		if n.judged > 0 {
+			again = ": answers are kept and judged again"
+		}
+		notes = append(notes, fmt.Sprintf("the judge changed (%s)%s", strings.Join(judge, ", "), again))
+	}
+	if n.unjudged > 0 || len(judge) > 0 {
+		notes.add(n.judged-n.unjudged, "judgement", "judgements", "kept, asked in the same words")
+		notes.add(n.unjudged, "judgement is", "judgements are", "new")
+	}
+	return notes
 }
 
 // derive derives what is outdated in a stage again, several trials at a time. each is

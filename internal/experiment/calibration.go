@@ -164,8 +164,8 @@ type planning struct {
 func (b planning) Items() []eval.Item { return b.items }
 func (b planning) Arms() []eval.Arm   { return b.arms }
 
-// planned is the bench whose calls are estimated.
-func (x *Experiment) planned() (eval.Bench, error) {
+// estimatedBench is the bench whose calls are estimated.
+func (x *Experiment) estimatedBench() (eval.Bench, error) {
 	if !x.Judge.Measures {
 		return x.Bench, nil
 	}

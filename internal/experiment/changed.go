@@ -12,10 +12,14 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// ChangesOf compares two runs as [Experiment.CompareRuns] does and lists the items that
-// changed by the first primary metric, with the answers of the first few.
+// ChangesOf compares two runs as [Experiment.CompareRuns] does and lists those of its
+// items that changed by the first primary metric, with the answers of the first few.
 func (x *Experiment) ChangesOf(ctx context.Context, older, newer Side, few int) (*analyse.Changes, error) {
-	compared, err := x.CompareRuns(ctx, older, newer)
+	c, err := x.contrast(ctx, older, newer)
+	if err != nil {
+		return nil, err
+	}
+	compared, err := c.analyse(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +48,7 @@ func (x *Experiment) ChangesOf(ctx context.Context, older, newer Side, few int) 
 		if k.Stratum != nil || k.Metric != metric.Name {
 			continue
 		}
-		for _, it := range x.Items() {
+		for _, it := range c.items {
 			before, ok1 := was[b].of(it.ID)
 			after, ok2 := now[a].of(it.ID)
 			c := analyse.Change{Item: it.ID, Arm: a, Was: before, Now: after}

@@ -30,13 +30,22 @@ type Side struct {
 // the same input: each arm of the newer run with that of the older. Metrics, tests
 // and clusters are those of the study x, which is the newer run's.
 func (x *Experiment) CompareRuns(ctx context.Context, older, newer Side) (*analyse.Analysis, error) {
+	c, err := x.contrast(ctx, older, newer)
+	if err != nil {
+		return nil, err
+	}
+	return c.analyse(ctx)
+}
+
+// contrast finds what two runs have in common.
+func (x *Experiment) contrast(ctx context.Context, older, newer Side) (*runComparison, error) {
 	if older.Run.Suite != x.Study.Suite {
 		return nil, fmt.Errorf("comparing %s with %s: they are of different suites (%s and %s)", newer.Run.ID, older.Run.ID, x.Study.Suite, older.Run.Suite)
 	}
 	if older.Run.ID == newer.Run.ID && older.DB.Path() == newer.DB.Path() {
 		return nil, fmt.Errorf("comparing run %s with itself: name two runs; with one, `scruple compare` shows the comparisons of its arms", newer.Run.ID)
 	}
-	c := contrast{x: x, sides: [2]Side{older, newer}, warnings: counted{"exploratory: the study plans no comparison of two runs"}}
+	c := &runComparison{x: x, sides: [2]Side{older, newer}, warnings: counted{"exploratory: the study plans no comparison of two runs"}}
 	var scored [2][]string
 	for i, s := range c.sides {
 		var err error
@@ -47,10 +56,7 @@ func (x *Experiment) CompareRuns(ctx context.Context, older, newer Side) (*analy
 	if err := c.match(scored); err != nil {
 		return nil, err
 	}
-	if err := c.common(ctx); err != nil {
-		return nil, err
-	}
-	return c.analyse(ctx)
+	return c, c.common(ctx)
 }
 
 // scoredArms lists the arms of a run that have scores.
@@ -62,8 +68,8 @@ func scoredArms(ctx context.Context, s Side) ([]string, error) {
 	return list, err
 }
 
-// contrast is a comparison of two runs, the older one first.
-type contrast struct {
+// runComparison is a comparison of two runs, the older one first.
+type runComparison struct {
 	x        *Experiment
 	sides    [2]Side
 	pairs    [][2]string // their arms
@@ -73,7 +79,7 @@ type contrast struct {
 }
 
 // match pairs the arms that have scores.
-func (c *contrast) match(scored [2][]string) error {
+func (c *runComparison) match(scored [2][]string) error {
 	older, newer := c.sides[0], c.sides[1]
 	if older.Arm != "" || newer.Arm != "" {
 		pair := [2]string{cmp.Or(older.Arm, newer.Arm), cmp.Or(newer.Arm, older.Arm)}
@@ -105,7 +111,7 @@ func (c *contrast) match(scored [2][]string) error {
 }
 
 // common takes the items that both runs have with the same input and gold.
-func (c *contrast) common(ctx context.Context) error {
+func (c *runComparison) common(ctx context.Context) error {
 	var planned [2]map[string]eval.Item
 	for i, s := range c.sides {
 		var err error
@@ -133,20 +139,39 @@ func (c *contrast) common(ctx context.Context) error {
 		}
 	}
 	slices.SortFunc(c.items, func(a, b eval.Item) int { return strings.Compare(a.ID, b.ID) })
+	remedy, err := c.regrade(ctx)
+	if err != nil {
+		return err
+	}
 	if len(c.items) == 0 {
 		return fmt.Errorf("runs %s and %s have no item in common with the same input and gold (input of %d and gold of %d changed): "+
-			"where gold changed, score the older run again with `scruple score`", c.sides[0].Run.ID, c.sides[1].Run.ID, changed, regraded)
+			"where gold changed, %s", c.sides[0].Run.ID, c.sides[1].Run.ID, changed, regraded, remedy)
 	}
 	c.left = len(planned[0]) - len(c.items)
 	c.warnings.add(added, "item", "items", "that only the newer run has: left out")
 	c.warnings.add(c.left-changed-regraded-gone, "item", "items", "that only the older run has: left out")
 	c.warnings.add(gone, "item", "items", "that the study no longer has: left out")
 	c.warnings.add(changed, "item", "items", "whose input differs between the runs: left out")
-	c.warnings.add(regraded, "item", "items", "with other gold in the older run: left out; score it again with `scruple score` to compare them")
+	c.warnings.add(regraded, "item", "items", "with other gold in the older run: left out; to compare them, "+remedy)
 	return nil
 }
 
-func (c *contrast) analyse(ctx context.Context) (*analyse.Analysis, error) {
+// regrade says what gives the older run the gold of the newer one.
+func (c *runComparison) regrade(ctx context.Context) (string, error) {
+	older := c.sides[0]
+	why, err := whyFrozen(ctx, older.DB, older.Run)
+	switch {
+	case err != nil:
+		return "", err
+	case why == "" && older.DB.Path() != c.sides[1].DB.Path():
+		why = "is not of this store"
+	case why == "":
+		return fmt.Sprintf("score it again with `scruple score %s`", older.Run.ID), nil
+	}
+	return fmt.Sprintf("run the older study once more with this gold, and compare with that run: %s %s and stays as it is", older.Run.ID, why), nil
+}
+
+func (c *runComparison) analyse(ctx context.Context) (*analyse.Analysis, error) {
 	q := c.x.question()
 	q.Comparisons, q.Overall = nil, false
 	older, newer := c.sides[0], c.sides[1]
@@ -219,7 +244,7 @@ func (c *contrast) analyse(ctx context.Context) (*analyse.Analysis, error) {
 }
 
 // name is the name of an arm of a side in the analysis.
-func (c *contrast) name(side int, arm string) string {
+func (c *runComparison) name(side int, arm string) string {
 	older, newer := c.sides[0], c.sides[1]
 	if side == 0 && older.DB != newer.DB && older.Run.ID == newer.Run.ID { // of another store
 		return "earlier " + older.Run.ID + ":" + arm
@@ -229,7 +254,7 @@ func (c *contrast) name(side int, arm string) string {
 
 // judges adds to the question how the judges of the two runs differ, and returns the versions of
 // their models that answered.
-func (c *contrast) judges(ctx context.Context, q *analyse.Question) (from analyse.Sources, err error) {
+func (c *runComparison) judges(ctx context.Context, q *analyse.Question) (from analyse.Sources, err error) {
 	var bases [2]map[[2]string]int64
 	var parts [2]map[string]string
 	for i, side := range c.sides {
@@ -279,7 +304,7 @@ func (c *contrast) judges(ctx context.Context, q *analyse.Question) (from analys
 }
 
 // changes are the tables of the suite of what differs between the runs.
-func (c *contrast) changes(ctx context.Context) (tables []eval.Table, err error) {
+func (c *runComparison) changes(ctx context.Context) (tables []eval.Table, err error) {
 	list := c.x.Bench.Capabilities().Changes
 	if list == nil {
 		return nil, nil
@@ -302,7 +327,7 @@ func (c *contrast) changes(ctx context.Context) (tables []eval.Table, err error)
 }
 
 // cases yields the cases of some arms on the items that are compared.
-func (c *contrast) cases(ctx context.Context, s Side, arms ...string) iter.Seq2[eval.Case, error] {
+func (c *runComparison) cases(ctx context.Context, s Side, arms ...string) iter.Seq2[eval.Case, error] {
 	index := eval.IndexItems(c.items)
 	return func(yield func(eval.Case, error) bool) {
 		for k, err := range s.DB.Cases(ctx, s.Run) {
@@ -314,7 +339,7 @@ func (c *contrast) cases(ctx context.Context, s Side, arms ...string) iter.Seq2[
 }
 
 // unblindings are those that the ledgers have of the studies of both runs.
-func (c *contrast) unblindings() (*analyse.Discipline, error) {
+func (c *runComparison) unblindings() (*analyse.Discipline, error) {
 	d, done := &analyse.Discipline{}, map[string]bool{}
 	for _, s := range c.sides {
 		book, err := discipline.BookOf(s.Run.StudyPath)
@@ -336,7 +361,7 @@ func (c *contrast) unblindings() (*analyse.Discipline, error) {
 }
 
 // collect adds the trials of some arms under other names, a case at a time.
-func (c *contrast) collect(into *analyse.Collector, wanted map[string]string, scores iter.Seq2[store.TrialScores, error]) error {
+func (c *runComparison) collect(into *analyse.Collector, wanted map[string]string, scores iter.Seq2[store.TrialScores, error]) error {
 	index := eval.IndexItems(c.items)
 	var open eval.Scored
 	flush := func() {
@@ -371,7 +396,7 @@ func (c *contrast) collect(into *analyse.Collector, wanted map[string]string, sc
 }
 
 // sameBasis warns if the runs were scored by other settings.
-func (c *contrast) sameBasis(ctx context.Context, a *analyse.Analysis) error {
+func (c *runComparison) sameBasis(ctx context.Context, a *analyse.Analysis) error {
 	var bases [2]string
 	for i, s := range c.sides {
 		_, _, basis, err := s.DB.Analysis(ctx, s.Run)

@@ -31,7 +31,7 @@ func (x *Experiment) Decide(ctx context.Context, db *store.DB, r *store.Run, kep
 		}
 		if len(changes) > 0 {
 			return Result{}, discipline.NotAllowed("the study is not what was registered for %s:\n  %s\nundo the change, or give the reason with `%s`: it is recorded for good and printed on every report",
-				r.ID, strings.Join(changes, "\n  "), x.again("score", "--unblind", "…"))
+				r.ID, strings.Join(changes, "\n  "), x.commandLine("score", "--unblind", "…"))
 		}
 	}
 	if err := x.Current(ctx, db, r, kept); err != nil {
@@ -59,7 +59,7 @@ func (x *Experiment) Current(ctx context.Context, db *store.DB, r *store.Run, ke
 		return err
 	}
 	if kept.basis != x.basis() {
-		return discipline.NotAllowed("the metrics, comparisons or statistics of the study, or what scores are computed from, changed since run %s was analysed: run `%s` to analyse it again at no cost", r.ID, x.again("score"))
+		return discipline.NotAllowed("the metrics, comparisons or statistics of the study, or what scores are computed from, changed since run %s was analysed: run `%s` to analyse it again at no cost", r.ID, x.commandLine("score"))
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ var elsewhere = []string{"name", "version", "suite", "description", "models", "s
 // the settings, see [Experiment.settings], and of the items, the keys of the suite and what
 // the judge is measured by. An analysis with another basis cannot decide.
 func (x *Experiment) basis() string {
-	keys := x.keys()
+	keys := x.File.Keys()
 	maps.DeleteFunc(keys, func(key string, _ json.RawMessage) bool { return slices.Contains(elsewhere, key) })
 	parts := []eval.Part{{Name: "judge", Value: x.Judge.Settings}, {Name: "arms in order", Value: fmt.Sprintf("%q", x.ArmIDs())}}
 	if j, ok := kit.Suited(x.Bench).(kit.CaseJudge); ok && j.Known().Beside != 0 {
@@ -133,18 +133,10 @@ func shortHash(parts []eval.Part) string {
 	return eval.HashOf([]byte(eval.EncodeParts(parts))).String()[:12]
 }
 
-// keys are those of the study in canonical form.
-func (x *Experiment) keys() (keys map[string]json.RawMessage) {
-	if err := json.Unmarshal(x.File.Canonical(), &keys); err != nil {
-		panic("experiment: the canonical study is not an object: " + err.Error()) // package study wrote it
-	}
-	return keys
-}
-
 // settings is a hash of the study's metrics, comparisons and statistics, which runs that are
 // compared should share.
 func (x *Experiment) settings() string {
-	keys := x.keys()
+	keys := x.File.Keys()
 	var execution struct {
 		MaxFailed json.RawMessage `json:"max_failed"`
 	}
@@ -314,7 +306,7 @@ func (x *Experiment) unplanned(first deciding) (list [][3]string) {
 		}
 	}
 	for _, p := range x.Pairs {
-		for _, m := range x.deciding(p) {
+		for _, m := range x.metricsOf(p) {
 			decided, ok := planned[[3]string{p.A, p.B, m}]
 			if !p.Contrast && !(ok && (decided || !p.Primary || !slices.Contains(x.Primary, m))) {
 				list = append(list, [3]string{p.A, p.B, m})

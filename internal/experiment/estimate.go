@@ -116,7 +116,7 @@ type Detectable struct {
 // Estimate performs a sample of trials without a model and counts their tokens
 // with the counter.
 func (x *Experiment) Estimate(ctx context.Context, count plan.Counter) (*Estimate, error) {
-	bench, err := x.planned()
+	bench, err := x.estimatedBench()
 	if err != nil {
 		return nil, err
 	}
@@ -272,9 +272,9 @@ func (x *Experiment) opportunities(r gate.Rule) []string {
 	return list
 }
 
-// alternatives warns of rules that any of several comparisons or arms could meet
+// uncorrected warns of rules that any of several comparisons or arms could meet
 // without a correction: chance has several tries at them.
-func (x *Experiment) alternatives() []string {
+func (x *Experiment) uncorrected() []string {
 	var list []string
 	if n := len(x.rules.Alternatives()); n > 1 && x.Study.Statistics.Correction == "none" {
 		list = append(list, fmt.Sprintf("the rules could be met by any of %s, whose errors add up: leave out statistics.correction, which is holm by default, or require evidence of one of them as well", text.Plural(n, "comparison", "comparisons")))
@@ -311,7 +311,7 @@ func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, re
 	last, err := db.LastRun(ctx, x.Study.Name, x.Study.Split)
 	if err == nil {
 		s.Run = last.ID
-		done, err = x.answered(ctx, db, last)
+		done, err = x.doneTrials(ctx, db, last)
 	} else if errors.Is(err, store.ErrNotFound) {
 		err = nil
 	}
@@ -354,8 +354,8 @@ func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, re
 	return s, nil
 }
 
-// answered says of which trials of the plan a run has an outcome.
-func (x *Experiment) answered(ctx context.Context, db *store.DB, r *store.Run) ([]bool, error) {
+// doneTrials says of which trials of the plan a run has an outcome.
+func (x *Experiment) doneTrials(ctx context.Context, db *store.DB, r *store.Run) ([]bool, error) {
 	items, err := db.Items(ctx, r)
 	if err == nil {
 		err = x.bind(ctx, db)
@@ -373,22 +373,22 @@ func (x *Experiment) answered(ctx context.Context, db *store.DB, r *store.Run) (
 // knownShare is the share of the calls of trials whose answers are in the store, from
 // trials at even distances.
 func (x *Experiment) knownShare(ctx context.Context, db *store.DB, trials []eval.Trial, reusable func(model string) bool) (float64, error) {
-	look := &looker{db: db, reusable: reusable}
+	asker := &storeAsker{db: db, reusable: reusable}
 	n := min(sampledForStanding, len(trials))
 	for k := range n {
-		look.trial = trials[k*len(trials)/n]
-		if _, err := x.Bench.Perform(ctx, look.trial, look); err != nil {
+		asker.trial = trials[k*len(trials)/n]
+		if _, err := x.Bench.Perform(ctx, asker.trial, asker); err != nil {
 			return 0, err
 		}
 	}
-	if look.calls == 0 {
+	if asker.calls == 0 {
 		return 0, nil
 	}
-	return float64(look.known) / float64(look.calls), nil
+	return float64(asker.known) / float64(asker.calls), nil
 }
 
-// A looker answers the requests of a trial from the store, else as predicted.
-type looker struct {
+// A storeAsker answers the requests of a trial from the store, else as predicted.
+type storeAsker struct {
 	db       *store.DB
 	reusable func(model string) bool
 	trial    eval.Trial
@@ -397,21 +397,21 @@ type looker struct {
 	calls, known int
 }
 
-func (l *looker) Ask(ctx context.Context, step string, r eval.Request) (eval.Response, error) {
-	r.Replicate = l.trial.Replicate
+func (a *storeAsker) Ask(ctx context.Context, step string, r eval.Request) (eval.Response, error) {
+	r.Replicate = a.trial.Replicate
 	var found bool
 	var response eval.Response
-	if l.reusable(r.Model) {
+	if a.reusable(r.Model) {
 		var err error
-		if response, found, err = l.db.Answer(ctx, r.Key(), eval.StageRun, step); err != nil {
+		if response, found, err = a.db.Answer(ctx, r.Key(), eval.StageRun, step); err != nil {
 			return response, err
 		}
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.calls++
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.calls++
 	if found {
-		l.known++
+		a.known++
 		return response, nil
 	}
 	if r.Foreseen != nil {

@@ -11,7 +11,7 @@
 //     [Kept] reads them back. [Experiment.Decide] applies the current rules.
 //   - [StatusOf] and [Run.Show] describe a run and single trials.
 //
-// The rooms: experiment.go and resolve.go load and check a study; estimate.go says what a run
+// The files: experiment.go and resolve.go load and check a study; estimate.go says what a run
 // takes; run.go begins, resumes and attaches one, and ask.go does what is pending; prompts.go
 // keeps what was asked; again.go derives outcomes and verdicts again from the journal, and
 // repeat.go compares them and all that follows with what is stored; score.go scores and
@@ -197,7 +197,7 @@ func (x *Experiment) Warnings() []string {
 				strings.TrimPrefix(p.Model, eval.PipelinePrefix)))
 		}
 	}
-	return slices.Concat(list, x.dependent, x.twice, text.LookAlikes(x.itemIDs()), x.alternatives())
+	return slices.Concat(list, x.dependent, x.twice, text.LookAlikes(x.itemIDs()), x.uncorrected())
 }
 
 // Notes lists what is said once about the data, when a study is validated.

@@ -51,8 +51,8 @@ func notesOf(events []store.Event, kinds ...string) (notes []string) {
 	return notes
 }
 
-// remember adds to the question what happened to the run.
-func (r *Run) remember(ctx context.Context, q *analyse.Question, events []store.Event, sums store.CallSums) (err error) {
+// addHistory adds to the question what happened to the run.
+func (r *Run) addHistory(ctx context.Context, q *analyse.Question, events []store.Event, sums store.CallSums) (err error) {
 	q.Run.History = notesOf(events, planEvent, goldEvent)
 	q.Late, q.Rejudged = notesOf(events, lateEvent), notesOf(events, lateJudgeEvent)
 	if !sums.Reused() {
@@ -110,10 +110,10 @@ func (r *Run) inherit(ctx context.Context, q *analyse.Question, id string, calls
 	return nil
 }
 
-// history returns the events of a change of the plan. Arms that came after results
+// planEvents returns the events of a change of the plan. Arms that came after results
 // had been shown are named, because their comparisons were not planned. Those of earlier
 // changes stay late under another name.
-func (x *Experiment) history(changed string, a store.Amendment, earlier []store.Event) []store.Event {
+func (x *Experiment) planEvents(changed string, a store.Amendment, earlier []store.Event) []store.Event {
 	if changed == "" {
 		return nil
 	}
@@ -172,8 +172,8 @@ func describe(a store.Amendment) (list counted) {
 	return list
 }
 
-// moves lists the models whose server has another port. Their answers are kept.
-func moves(was, now []eval.Part) (list []string) {
+// portChanges lists the models whose server has another port. Their answers are kept.
+func portChanges(was, now []eval.Part) (list []string) {
 	old := map[string]string{}
 	for _, p := range was {
 		old[p.Name] = p.Value
@@ -195,15 +195,16 @@ func (list *counted) add(n int, one, many, what string) {
 	}
 }
 
-// look adds all looks at the results of a run to the question, with the one that the event
+// addLooks adds all looks at the results of a run to the question, with the one that the event
 // records which it returns: there is none if the results have the answers of the last time. Left
-// are the answers that left the plan: a plan that shrank does not hide a look when it grows again.
-func (r *Run) look(ctx context.Context, q *analyse.Question, events []store.Event, done, left int) (fresh []store.Event, err error) {
+// are the answers that left the plan: one that shrank does not hide a look when it grows again.
+func (r *Run) addLooks(ctx context.Context, q *analyse.Question, events []store.Event, done, left int) (fresh []store.Event, err error) {
 	if done == 0 || q.Run.Exploratory() {
 		return nil, nil
 	}
 	seen := discipline.LooksOf(events)
-	now := discipline.Look{Trials: done, Items: q.Run.Items, Planned: q.Run.Planned, Asked: done + left}
+	now := discipline.Look{Trials: done, Items: q.Run.Items, Planned: q.Run.Planned}
+	now.Behind(seen, left)
 	if n := len(seen); n == 0 || seen[n-1].Trials != done || seen[n-1].Items != q.Run.Items || cmp.Or(seen[n-1].Asked, now.Asked) != now.Asked {
 		if n > 0 {
 			now.Runs = seen[0].Runs

@@ -251,8 +251,8 @@ func (x *Experiment) dropTwice() (problems []error) {
 	for i, p := range x.Pairs {
 		var rest, twice []string
 		other := i
-		for _, m := range x.deciding(p) {
-			has := func(q analyse.Pair) bool { return samePair(q, p.A, p.B) && slices.Contains(x.deciding(q), m) }
+		for _, m := range x.metricsOf(p) {
+			has := func(q analyse.Pair) bool { return samePair(q, p.A, p.B) && slices.Contains(x.metricsOf(q), m) }
 			keeper := slices.IndexFunc(x.Pairs, func(q analyse.Pair) bool { return q.Primary && has(q) })
 			if keeper < 0 {
 				keeper = slices.IndexFunc(x.Pairs, has)
@@ -272,7 +272,7 @@ func (x *Experiment) dropTwice() (problems []error) {
 		}
 		if alike := slices.DeleteFunc(slices.Clone(x.Pairs), func(q analyse.Pair) bool { return !samePair(q, p.A, p.B) }); len(alike) > 1 {
 			first := func(m string) bool {
-				return slices.ContainsFunc(alike, func(q analyse.Pair) bool { return slices.Index(x.deciding(q), m) == 0 })
+				return slices.ContainsFunc(alike, func(q analyse.Pair) bool { return slices.Index(x.metricsOf(q), m) == 0 })
 			}
 			p.Strata = slices.DeleteFunc(slices.Clone(rest), func(m string) bool { return !first(m) })
 		}
@@ -335,12 +335,12 @@ func (x *Experiment) strata() (factors, strata []string) {
 // compared reports whether the analysis will compare two arms on a metric.
 func (x *Experiment) compared(a, b, metric string) bool {
 	return slices.ContainsFunc(x.Pairs, func(p analyse.Pair) bool {
-		return samePair(p, a, b) && slices.Contains(x.deciding(p), metric)
+		return samePair(p, a, b) && slices.Contains(x.metricsOf(p), metric)
 	})
 }
 
-// deciding lists the metrics on which the analysis compares a pair.
-func (x *Experiment) deciding(p analyse.Pair) []string { return x.among(p, x.Primary, x.Secondary) }
+// metricsOf lists the metrics on which the analysis compares a pair.
+func (x *Experiment) metricsOf(p analyse.Pair) []string { return x.among(p, x.Primary, x.Secondary) }
 
 // among lists the metrics of a pair where the study has these.
 func (x *Experiment) among(p analyse.Pair, primary, secondary []string) []string {

@@ -144,10 +144,10 @@ func (x *Experiment) StartOrResume(ctx context.Context, db *store.DB, id string)
 	case err != nil:
 		return nil, err
 	}
-	why, err := stays(ctx, db, last)
+	why, err := whyFrozen(ctx, db, last)
 	same := true
 	if err == nil && why != "" {
-		same, err = x.GoesOn(ctx, db, last)
+		same, err = x.UpToDate(ctx, db, last)
 	}
 	switch {
 	case err != nil:
@@ -163,8 +163,8 @@ func (x *Experiment) StartOrResume(ctx context.Context, db *store.DB, id string)
 	return r, nil
 }
 
-// stays says why a run stays as it is, "" if it follows its study.
-func stays(ctx context.Context, db *store.DB, r *store.Run) (string, error) {
+// whyFrozen says why a run stays as it is, "" if it follows its study.
+func whyFrozen(ctx context.Context, db *store.DB, r *store.Run) (string, error) {
 	tags, err := db.Tags(ctx, r)
 	switch {
 	case len(tags) > 0:
@@ -175,9 +175,9 @@ func stays(ctx context.Context, db *store.DB, r *store.Run) (string, error) {
 	return "", err
 }
 
-// GoesOn reports whether a run that stays as it is has what the study says: its items, gold,
+// UpToDate reports whether a frozen run has what the study says: its items, gold,
 // treatment and plan. Its answers may have been read by the rules of an earlier version.
-func (x *Experiment) GoesOn(ctx context.Context, db *store.DB, r *store.Run) (bool, error) {
+func (x *Experiment) UpToDate(ctx context.Context, db *store.DB, r *store.Run) (bool, error) {
 	items, err := db.PlannedItems(ctx, r)
 	if err != nil {
 		return false, err
@@ -189,7 +189,7 @@ func (x *Experiment) GoesOn(ctx context.Context, db *store.DB, r *store.Run) (bo
 	if changed || len(items) != len(x.Items()) || !slices.Equal(r.Treatment, x.treatment) {
 		return false, nil
 	}
-	same, _, err := x.plans(ctx, db, r)
+	same, _, err := x.comparePlan(ctx, db, r)
 	return same || r.Reread, err
 }
 
@@ -293,7 +293,7 @@ func (x *Experiment) bind(ctx context.Context, db *store.DB) error {
 // from the answers; those that take another answer are pending. The history of the run has
 // what changed.
 func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*Run, error) {
-	same, _, err := x.plans(ctx, db, r)
+	same, _, err := x.comparePlan(ctx, db, r)
 	if err != nil {
 		return nil, err
 	}
@@ -310,10 +310,10 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 	if err := db.Damage(ctx); err != nil {
 		return nil, err
 	}
-	if why, err := stays(ctx, db, r); err != nil {
+	if why, err := whyFrozen(ctx, db, r); err != nil {
 		return nil, err
 	} else if why != "" {
-		if same, err := x.GoesOn(ctx, db, r); err != nil || same {
+		if same, err := x.UpToDate(ctx, db, r); err != nil || same {
 			run.Kept = fmt.Sprintf("it %s and keeps what an earlier version read in its answers", why)
 			return run, err
 		}
@@ -368,11 +368,11 @@ func (r *Run) amend(ctx context.Context, items map[string]eval.Item, gold []stri
 	if err != nil {
 		return err
 	}
-	notes := moves(r.Record.Treatment, r.treatment)
+	notes := portChanges(r.Record.Treatment, r.treatment)
 	_, err = r.db.Amend(ctx, r.Record, now, planned, r.Plan, moved, r.unchanged(r.Record, items), func(a store.Amendment) []store.Event {
 		changed := append(describe(a), notes...)
 		r.add(changed...)
-		return append(r.history(strings.Join(changed, "; "), a, earlier), events...)
+		return append(r.planEvents(strings.Join(changed, "; "), a, earlier), events...)
 	})
 	return err
 }
@@ -448,7 +448,7 @@ func (x *Experiment) unchanged(r *store.Run, items map[string]eval.Item) func(ev
 // Attach prepares a run to be read. It rejects a run whose trials are not those of
 // the study, but allows changed prompts and models.
 func (x *Experiment) Attach(ctx context.Context, db *store.DB, r *store.Run) (*Run, error) {
-	_, other, err := x.plans(ctx, db, r)
+	_, other, err := x.comparePlan(ctx, db, r)
 	if err != nil {
 		return nil, err
 	}
@@ -465,11 +465,11 @@ func (x *Experiment) Attach(ctx context.Context, db *store.DB, r *store.Run) (*R
 // catchUp names the commands that make a run what the study says. The run command makes no TEST
 // run follow a change.
 func (x *Experiment) catchUp() string {
-	score := x.again("score")
+	score := x.commandLine("score")
 	if x.Study.Split == study.SplitTest {
 		return fmt.Sprintf("`%s`, which asks nothing", score)
 	}
-	return fmt.Sprintf("`%s`, which asks only what is new, or `%s`, which asks nothing", x.again("run"), score)
+	return fmt.Sprintf("`%s`, which asks only what is new, or `%s`, which asks nothing", x.commandLine("run"), score)
 }
 
 // another is the remedy where a run stays as it is.
@@ -477,8 +477,8 @@ func (x *Experiment) another(why string) string {
 	return fmt.Sprintf("use another run: this one %s and stays as it is; `scruple run %s%s` brings the newest up to date or starts one", why, x.File.Path, x.ofSplit())
 }
 
-// again is the command line of a verb on the study.
-func (x *Experiment) again(verb string, flags ...string) string {
+// commandLine is that of a verb on the study.
+func (x *Experiment) commandLine(verb string, flags ...string) string {
 	if x.env.Again == nil {
 		return strings.Join(append([]string{"scruple", verb, x.File.Path + x.ofSplit()}, flags...), " ")
 	}
@@ -493,9 +493,9 @@ func (x *Experiment) ofSplit() string {
 	return ""
 }
 
-// plans compares the plan of the study with that of a run: all that its trials depend on is the
+// comparePlan compares the plan of the study with that of a run: all that its trials depend on is the
 // same, or other says which trials it has. The run, and so its ledger, is where the study is.
-func (x *Experiment) plans(ctx context.Context, db *store.DB, r *store.Run) (same bool, other, err error) {
+func (x *Experiment) comparePlan(ctx context.Context, db *store.DB, r *store.Run) (same bool, other, err error) {
 	if err := x.bind(ctx, db); err != nil {
 		return false, nil, err
 	}
@@ -522,13 +522,13 @@ func (x *Experiment) Same(ctx context.Context, db *store.DB, r *store.Run) (*Run
 // checkSame rejects a run that the study no longer matches, or whose gold
 // changed.
 func (x *Experiment) checkSame(ctx context.Context, db *store.DB, r *store.Run) error {
-	same, other, err := x.plans(ctx, db, r)
+	same, other, err := x.comparePlan(ctx, db, r)
 	if err != nil {
 		return err
 	}
-	why, err := stays(ctx, db, r)
+	why, err := whyFrozen(ctx, db, r)
 	if err == nil && !same && why != "" {
-		same, err = x.GoesOn(ctx, db, r)
+		same, err = x.UpToDate(ctx, db, r)
 	}
 	if err != nil {
 		return err
@@ -580,7 +580,7 @@ func (x *Experiment) goldChanged(ctx context.Context, db *store.DB, r *store.Run
 	if len(gold) == 0 {
 		return nil
 	}
-	why, err := stays(ctx, db, r)
+	why, err := whyFrozen(ctx, db, r)
 	if err != nil {
 		return err
 	}
@@ -588,7 +588,7 @@ func (x *Experiment) goldChanged(ctx context.Context, db *store.DB, r *store.Run
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	remedy := "score the answers against the new gold with `" + x.again("score") + "`"
+	remedy := "score the answers against the new gold with `" + x.commandLine("score") + "`"
 	switch {
 	case why != "":
 		remedy = x.another(why)

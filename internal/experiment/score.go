@@ -50,7 +50,7 @@ func (r *Run) Rescore(ctx context.Context, samples int) (Result, error) {
 			return Result{}, err
 		}
 	}
-	return result, r.keep(ctx, result)
+	return result, r.save(ctx, result)
 }
 
 // compute computes what Rescore stores. scored takes the scores.
@@ -79,12 +79,12 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 	if from.Ratings, err = r.ratings(scorer, r.cases(ctx, r.db, r.Record, false)); err != nil {
 		return Result{}, err
 	}
-	q := r.asked(progress)
+	q := r.runQuestion(progress)
 	q.Run.JudgeErrors = failures
-	if err := r.remember(ctx, &q, events, sums); err != nil {
+	if err := r.addHistory(ctx, &q, events, sums); err != nil {
 		return Result{}, err
 	}
-	looked, err := r.look(ctx, &q, events, progress.Done.Count(), left)
+	looked, err := r.addLooks(ctx, &q, events, progress.Done.Count(), left)
 	if err != nil {
 		return Result{}, err
 	}
@@ -189,8 +189,8 @@ func devItems(items []eval.Item) (n int) {
 	return n
 }
 
-// asked adds to the question what is known of the run.
-func (r *Run) asked(progress *store.Progress) analyse.Question {
+// runQuestion is the question with what is known of the run.
+func (r *Run) runQuestion(progress *store.Progress) analyse.Question {
 	q := r.question()
 	q.Run.ID = r.Record.ID
 	if r.HasJudge() {
@@ -263,7 +263,7 @@ func (x *Experiment) addTradeOff(a *analyse.Analysis) {
 	}
 }
 
-func (r *Run) keep(ctx context.Context, result Result) error {
+func (r *Run) save(ctx context.Context, result Result) error {
 	analysis, err := json.Marshal(result.Analysis)
 	if err != nil {
 		return err

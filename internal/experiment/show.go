@@ -79,7 +79,7 @@ func (r *Run) Show(ctx context.Context, s Selection) (*analyse.Analysis, error) 
 	if err != nil {
 		return nil, err
 	}
-	q := r.asked(&store.Progress{})
+	q := r.runQuestion(&store.Progress{})
 	shown := &analyse.Analysis{Format: analyse.Format, Study: q.Study, Run: q.Run}
 	shown.Run.Done = shown.Run.Planned // pending trials of other items do not matter here
 	for _, arm := range r.Bench.Arms() {
@@ -174,12 +174,12 @@ func (r *Run) List(ctx context.Context, q Query) (*List, error) {
 	if err != nil {
 		return nil, err
 	}
-	return list, r.tell(ctx, list.Entries)
+	return list, r.addBriefs(ctx, list.Entries)
 }
 
-// tell adds to listed trials what was asked and answered. One that cannot be shown is listed
+// addBriefs adds to listed trials what was asked and answered. One that cannot be shown is listed
 // without: its command says why.
-func (r *Run) tell(ctx context.Context, entries []Listed) error {
+func (r *Run) addBriefs(ctx context.Context, entries []Listed) error {
 	scorer, _, err := r.calibrate(ctx)
 	if err != nil {
 		return err
@@ -329,31 +329,31 @@ func PrimaryFirst(pairs []analyse.Pair) {
 	slices.SortStableFunc(pairs, func(p, q analyse.Pair) int { return cmp.Compare(order(p), order(q)) })
 }
 
-// scored are the sums of an arm's fractions by item and replicate; those of all replicates
+// itemSums are the sums of an arm's fractions by item and replicate; those of all replicates
 // are at 0.
-type scored map[string]map[int]eval.Fraction
+type itemSums map[string]map[int]eval.Fraction
 
-func (s scored) of(item string) (float64, bool) {
+func (s itemSums) of(item string) (float64, bool) {
 	all := s[item][0]
 	return all.Num / all.Den, all.Den > 0
 }
 
 // worst returns the replicate of an item with the worst score, the first of equal
 // ones. Less is worse if worse is 1, and more if it is -1.
-func (s scored) worst(item string, worse float64) int {
-	best, least := 1, math.Inf(1)
+func (s itemSums) worst(item string, worse float64) int {
+	worst, least := 1, math.Inf(1)
 	for _, replicate := range slices.Sorted(maps.Keys(s[item])) {
 		t := s[item][replicate]
 		if x := worse * t.Num / t.Den; replicate > 0 && x < least {
-			best, least = replicate, x
+			worst, least = replicate, x
 		}
 	}
-	return best
+	return worst
 }
 
 // itemScores reads the stored scores of a metric by arm.
-func itemScores(ctx context.Context, db *store.DB, run *store.Run, metric string) (map[string]scored, error) {
-	arms := map[string]scored{}
+func itemScores(ctx context.Context, db *store.DB, run *store.Run, metric string) (map[string]itemSums, error) {
+	arms := map[string]itemSums{}
 	for s, err := range db.Scores(ctx, run) {
 		if err != nil {
 			return nil, err
@@ -363,7 +363,7 @@ func itemScores(ctx context.Context, db *store.DB, run *store.Run, metric string
 				continue
 			}
 			if arms[s.Trial.Arm] == nil {
-				arms[s.Trial.Arm] = scored{}
+				arms[s.Trial.Arm] = itemSums{}
 			}
 			item := arms[s.Trial.Arm][s.Trial.Item]
 			if item == nil {

@@ -133,7 +133,7 @@ const longestError = 300
 // StatusOf reads the status of a run. It needs no study file and works while the
 // run is in progress.
 func StatusOf(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
-	s, err := brief(ctx, db, r)
+	s, err := shortStatus(ctx, db, r)
 	from := &reader{ctx: ctx, run: r, err: err}
 	cuts, events := read(from, db.Cuts), read(from, db.Events)
 	s.Reused, s.Sessions, s.Events = read(from, db.Reused), read(from, db.Sessions), inWords(events)
@@ -155,9 +155,9 @@ func StatusOf(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
 	return s, nil
 }
 
-// brief is the status of a run without what only the page of one run shows, which takes longer
+// shortStatus is the status of a run without what only the page of one run shows, which takes longer
 // to read than the rest.
-func brief(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
+func shortStatus(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
 	p, err := db.Progress(ctx, r)
 	if err != nil {
 		return Status{}, err
@@ -193,7 +193,7 @@ func Statuses(ctx context.Context, db *store.DB, whole bool) ([]Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	of := brief
+	of := shortStatus
 	if whole {
 		of = StatusOf
 	}

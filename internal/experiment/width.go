@@ -136,7 +136,7 @@ func (x *Experiment) spreadings(ctx context.Context, db *store.DB, run *store.Ru
 }
 
 // replicates are the scores of those of an item, in their order.
-func (s scored) replicates(item string) (list []float64) {
+func (s itemSums) replicates(item string) (list []float64) {
 	for _, replicate := range slices.Sorted(maps.Keys(s[item])) {
 		if sum := s[item][replicate]; replicate > 0 && sum.Den > 0 {
 			list = append(list, sum.Num/sum.Den)

@@ -33,7 +33,7 @@ func Compile(d study.Decide, names Names) (*Rules, []*study.Error) {
 			problems = append(problems, &study.Error{Path: x.At, Err: err})
 		}
 	}
-	return r, append(problems, r.ignorance(names.Metrics)...)
+	return r, append(problems, r.checkVacuous(names.Metrics)...)
 }
 
 // rulesOf lists the rules of a study as it has them.
@@ -51,14 +51,14 @@ func rulesOf(d study.Decide) (list []Rule) {
 	return list
 }
 
-// read is what a condition names. lower says that every no_worse in it is of a metric of which
-// lower is better.
-func read(condition string, lower bool) reads {
+// readsOf is what a condition names, if every no_worse in it is of a metric of which lower is
+// better, or of which higher is.
+func readsOf(condition string, lowerIsBetter bool) reads {
 	tree, err := parser.Parse(asciiMinus(condition))
 	if err != nil {
 		return reads{}
 	}
-	if _, err := expand(tree, nil, func(string) bool { return lower }); err != nil {
+	if _, err := expand(tree, nil, func(string) bool { return lowerIsBetter }); err != nil {
 		return reads{}
 	}
 	return walk(tree, nil).reads
@@ -210,8 +210,8 @@ func called(n *ast.CallNode) (f function, args []string, err error) {
 	if len(args) != f.given() {
 		return f, nil, fmt.Errorf("%s takes %d names, got %d: use %s", f.name, f.given(), len(args), f.usage())
 	}
-	if f.of != "" {
-		args = append(args, f.of)
+	if f.metric != "" {
+		args = append(args, f.metric)
 	}
 	return f, args, nil
 }
@@ -286,7 +286,7 @@ func (w *walker) result(x call, threshold string) {
 var turns = map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 // compare adds a threshold to the result that a side of a comparison is.
-func (w *walker) compare(side ast.Node, operator string, with ast.Node) {
+func (w *walker) compare(side ast.Node, operator string, limit ast.Node) {
 	n, ok := side.(*ast.CallNode)
 	if !ok {
 		return
@@ -295,13 +295,13 @@ func (w *walker) compare(side ast.Node, operator string, with ast.Node) {
 	if err != nil || f.within != nil {
 		return
 	}
-	limit := with.String()
-	if other, ok := with.(*ast.CallNode); ok {
+	text := limit.String()
+	if other, ok := limit.(*ast.CallNode); ok {
 		if g, names, err := called(other); err == nil {
-			limit = call{g, names}.String()
+			text = call{g, names}.String()
 		}
 	}
-	w.result(call{f, args}, operator+" "+limit)
+	w.result(call{f, args}, operator+" "+text)
 }
 
 // check checks the names in a call.

@@ -157,15 +157,15 @@ func (r *Rules) decideOutcome(a *analyse.Analysis, v *Verdict) {
 	}
 }
 
-// worsen returns the worse state: fail, then undecided, then pass.
+// worsen sets the state, unless it is worse already: fail, then undecided, then pass.
 func (v *Verdict) worsen(s State) {
 	if v.State != Fail && s != Pass {
 		v.State = s
 	}
 }
 
-// figure returns a result, and a note if it is undefined.
-func (v view) figure(r Rule, x call) (analyse.Number, string) {
+// value returns a result as a rule reads it, and a note if it is undefined.
+func (v view) value(r Rule, x call) (analyse.Number, string) {
 	if len(v.instead) > 0 {
 		if value, ok := v.instead[x.String()]; ok {
 			return analyse.Number(value), ""
@@ -302,7 +302,7 @@ func (r Rule) evaluate(v view) (state State, values []Used, reason string) {
 	seen := map[string]bool{}
 	result, err := expr.Run(r.program, environment(r.uses, func(f function, args []string) float64 {
 		of := call{f, args}
-		x, note := v.figure(r, of)
+		x, note := v.value(r, of)
 		name := of.String()
 		if !seen[name] {
 			seen[name] = true

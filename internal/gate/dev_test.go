@@ -26,7 +26,7 @@ func TestItemsOfDev(t *testing.T) {
 		a := analysis(0.1, 0.01, 0.8)
 		a.Run.Split, a.Run.Dev = c.split, 3
 		k := &a.Comparisons[0]
-		k.Reading = analyse.Unread(k.Diff, analyse.Descriptive)
+		k.Reading = analyse.Untested(k.Diff, analyse.Descriptive)
 		v := compile(t, rule(c.that)).Decide(a)
 		if v.State != c.want {
 			t.Errorf("split %q, %s: %s, want %s (%v)", c.split, c.that, v.State, c.want, v.Reasons)

@@ -320,11 +320,11 @@ func (r Rule) readsChange(k analyse.Replication) bool {
 // mostFree bounds the results without evidence whose ends are combined.
 const mostFree = 8
 
-// ignorant says how a rule holds because nothing is known: every interval is the widest
+// vacuous says how a rule holds because nothing is known: every interval is the widest
 // possible and every p-value 1. It is "" if the rule does not, or reads no evidence. A rule
 // that holds then by an estimate alone, as it would if all were known, is not meant: the
 // gate warns of it.
-func (r Rule) ignorant(metrics []eval.Metric) string {
+func (r Rule) vacuous(metrics []eval.Metric) string {
 	if r.program == nil || !r.Evidence {
 		return ""
 	}
@@ -396,15 +396,15 @@ func (x call) reach(metrics []eval.Metric) (low, high float64) {
 	return low, high
 }
 
-// ignorance reports the rules that can make the gate pass where nothing is known.
-func (r *Rules) ignorance(metrics []eval.Metric) (problems []*study.Error) {
+// checkVacuous reports the rules that can make the gate pass where nothing is known.
+func (r *Rules) checkVacuous(metrics []eval.Metric) (problems []*study.Error) {
 	asks := false // a required rule reads a result
 	for _, x := range r.list {
 		asks = asks || x.Kind == Require && len(x.Measured)+len(x.Tested)+len(x.across) > 0
 		if !x.Passes {
 			continue
 		}
-		switch how := x.ignorant(metrics); {
+		switch how := x.vacuous(metrics); {
 		case how != "":
 			problems = append(problems, &study.Error{Path: x.At, Err: fmt.Errorf("the rule holds where nothing is known (%s), so it asks for no evidence: ask that an interval lies inside a limit, such as diff_low('new', 'old', 'metric') > -0.05 or within('new', 'old', 'metric', 0.05)", how)})
 		case x.state == Pass && x.program == nil && x.That == Otherwise && !asks:
@@ -418,7 +418,8 @@ func (r *Rules) ignorance(metrics []eval.Metric) (problems []*study.Error) {
 // byJudge adds to a decided condition that it rests on a judge whom no person checked, and
 // how far the judge would have to err to reverse it. If the study requires judges to be
 // measured, the condition is undecided. What people say of single verdicts corrects a
-// metric that counts them, not one that combines them: the condition names such metrics.
+// metric that counts them, not one that combines them, nor a comparison across a factor: the condition
+// names such metrics.
 func (r Rule) byJudge(a *analyse.Analysis, c *Condition) {
 	if said := r.judgesDiffer(a); said != "" && c.State != Undecided {
 		c.State, c.Reason = Undecided, said
@@ -427,7 +428,7 @@ func (r Rule) byJudge(a *analyse.Analysis, c *Condition) {
 	if c.State == Undecided || c.Kind == Outcome && c.State == Fail {
 		return
 	}
-	var counted, combined, disputed []string
+	var counted, combined, across, disputed []string
 	unjudged := false
 	for _, e := range a.Estimates {
 		of := e.Metric + " of " + e.Arm
@@ -439,6 +440,8 @@ func (r Rule) byJudge(a *analyse.Analysis, c *Condition) {
 		}
 		switch {
 		case !r.readsOfJudge(e):
+		case e.Stratum == nil && slices.Contains(r.across, e.Metric):
+			across = append(across, of)
 		case e.Combined:
 			combined = append(combined, of)
 		default:
@@ -452,28 +455,28 @@ func (r Rule) byJudge(a *analyse.Analysis, c *Condition) {
 	if len(combined) > 0 {
 		remedies = append(remedies, fmt.Sprintf("%s combines verdicts in a way that people's verdicts do not correct: let a rule read a metric that counts single verdicts", strings.Join(combined, ", ")))
 	}
-	if len(disputed) > 0 {
-		remedies = append(remedies, fmt.Sprintf("people differ on %s, which are left out, so that the others are no random sample: decide with `scruple annotate --adjudicate`", strings.Join(disputed, ", ")))
+	whom := ", whom nobody checked"
+	if len(across) > 0 {
+		remedies, whom = append(remedies, "a comparison across a factor reads the judge's scores, which people's verdicts do not correct: let the rule read diff_in of each level"), ""
 	}
-	alone := len(counted)+len(combined) > 0
+	if len(disputed) > 0 {
+		remedies, whom = append(remedies, fmt.Sprintf("people differ on %s, which are left out, so that the others are no random sample: decide with `scruple annotate --adjudicate`", strings.Join(disputed, ", "))), ""
+	}
+	alone, remedy := slices.Concat(counted, combined, across), strings.Join(remedies, "; ")
+	what := "on the judge alone for " + strings.Join(alone, ", ")
 	switch {
 	case len(remedies) == 0:
-		return
-	case !alone && r.checked:
-		c.State, c.Reason = Undecided, "require_measured asks for people's verdicts: "+remedies[0]
-		return
-	case !alone:
-		c.Warnings = append(c.Warnings, remedies[0])
-		return
-	}
-	what, remedy := "on the judge alone for "+strings.Join(append(counted, combined...), ", "), strings.Join(remedies, "; ")
-	if r.checked {
+	case len(alone) == 0 && r.checked:
+		c.State, c.Reason = Undecided, "require_measured asks for people's verdicts: "+remedy
+	case len(alone) == 0:
+		c.Warnings = append(c.Warnings, remedy)
+	case r.checked:
 		c.State, c.Reason = Undecided, fmt.Sprintf("it rests %s, and require_measured asks for people's verdicts: %s", what, remedy)
-		return
-	}
-	if reversal := r.reversal(a, c.State); reversal != "" {
-		c.JudgeAlone = true
-		c.Warnings = append(c.Warnings, fmt.Sprintf("rests %s, whom nobody checked: %s; %s", what, reversal, remedy))
+	default:
+		if reversal := r.reversal(a, c.State); reversal != "" {
+			c.JudgeAlone = true
+			c.Warnings = append(c.Warnings, fmt.Sprintf("rests %s%s: %s; %s", what, whom, reversal, remedy))
+		}
 	}
 }
 

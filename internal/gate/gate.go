@@ -23,7 +23,7 @@ type function struct {
 	counts   bool       // a number of items, about which there is no chance
 	ends     [2]string  // functions with the ends of its interval
 	within   []function // lower and upper end: it takes a number behind the names and is true or false
-	of       string     // the metric, of a function that takes only an arm
+	metric   string     // that a call does not name
 	read     func(v view, names []string) figure
 }
 
@@ -78,7 +78,7 @@ func (f function) usage() string {
 
 // given is the number of names that a call gives: the others are known.
 func (f function) given() int {
-	if f.of != "" {
+	if f.metric != "" {
 		return len(f.names) - 1
 	}
 	return len(f.names)
@@ -350,7 +350,7 @@ var agreements = subject[analyse.Agreement]{names: []string{"task"}, apart: true
 // effortOf is the estimate of a metric of package effort, by its name.
 func effortOf(metric, doc string) function {
 	f := estimates.result(metric, doc, func(e analyse.Estimate) analyse.Number { return e.Value })
-	f.of, f.ends = metric, [2]string{"low", "high"}
+	f.metric, f.ends = metric, [2]string{"low", "high"}
 	return f
 }
 
@@ -449,8 +449,8 @@ func environment(list []function, use func(f function, args []string) float64) m
 	env := map[string]any{}
 	for _, f := range list {
 		env[f.name] = func(args ...string) float64 { // the checker counts them
-			if f.of != "" {
-				args = append(args, f.of)
+			if f.metric != "" {
+				args = append(args, f.metric)
 			}
 			return use(f, args)
 		}

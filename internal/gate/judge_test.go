@@ -112,8 +112,17 @@ func TestMeasuredInStrata(t *testing.T) {
 		if len(problems) > 0 {
 			t.Fatal(problems[0])
 		}
-		if v := rules.Decide(a); v.State != want || want == gate.Undecided && !strings.Contains(v.Conditions[0].Reason, "require_measured") {
+		v := rules.Decide(a)
+		if v.State != want || want == gate.Undecided && !strings.Contains(v.Conditions[0].Reason, "require_measured") {
 			t.Errorf("%s: %s, want %s: %+v", that, v.State, want, v.Conditions[0])
+		}
+		strict.RequireMeasured = false
+		if rules, problems = gate.Compile(strict, known); len(problems) > 0 || !strings.Contains(that, "across") {
+			continue
+		}
+		said := strings.Join(append(v.Conditions[0].Warnings, rules.Decide(a).Conditions[0].Warnings...), " ") + v.Conditions[0].Reason
+		if strings.Count(said, "let the rule read diff_in of each level") != 2 || strings.Contains(said, "nobody") || strings.Contains(said, "annotate") {
+			t.Errorf("%s: people judged, but it says %q", that, said)
 		}
 	}
 }

@@ -103,14 +103,14 @@ const Otherwise = "otherwise"
 // Metrics lists the names in rules, among them those of metrics.
 func Metrics(d study.Decide) (names []string) {
 	for _, c := range rulesOf(d) {
-		for _, x := range read(c.That, false).calls {
+		for _, x := range readsOf(c.That, false).calls {
 			names = append(names, x.args...)
 		}
 	}
 	return names
 }
 
-// All describes the rules with a condition, in their order.
+// All lists the rules that decide and have a condition, in their order.
 func (r *Rules) All() (list []Rule) {
 	for _, x := range r.list {
 		if x.Kind != Diagnosis && x.program != nil {
@@ -199,8 +199,8 @@ type Term struct {
 // Terms returns the results that a condition read, with their thresholds.
 func (c Condition) Terms() []Term {
 	of := map[string]*Term{}
-	for _, lower := range []bool{false, true} {
-		maps.Copy(of, read(c.That, lower).terms)
+	for _, lowerIsBetter := range []bool{false, true} {
+		maps.Copy(of, readsOf(c.That, lowerIsBetter).terms)
 	}
 	var list []Term
 	for _, u := range c.Values {

@@ -242,7 +242,7 @@ func TrendOf(a *analyse.Analysis) Trend {
 		case analyse.NotTested, analyse.NotCompared:
 			verdict, why = NotComputed, string(found)
 		}
-		if lack := lacking(a, c, m.HigherIsBetter); verdict != Regressed && lack != "" {
+		if lack := scoresLacking(a, c, m); verdict != Regressed && lack != "" {
 			verdict, why = NotComputed, lack
 		}
 		reason := fmt.Sprintf("%s against %s, %s", c.A, c.B, m.Title)
@@ -259,8 +259,8 @@ func TrendOf(a *analyse.Analysis) Trend {
 	return Trend{NotComputed, []string{"no primary metric is compared"}}
 }
 
-// lacking says why missing scores leave a comparison of two runs undecided; "" if they do not.
-func lacking(a *analyse.Analysis, c analyse.Comparison, higherIsBetter bool) string {
+// scoresLacking says why missing scores leave a comparison of two runs undecided; "" if they do not.
+func scoresLacking(a *analyse.Analysis, c analyse.Comparison, m analyse.Metric) string {
 	if !a.Run.Complete() {
 		return fmt.Sprintf("the runs are unfinished: %d of %s of these arms done", a.Run.Done, text.Plural(a.Run.Planned, "trial", "trials"))
 	}
@@ -281,9 +281,9 @@ func lacking(a *analyse.Analysis, c analyse.Comparison, higherIsBetter bool) str
 		}
 		missing = missing || e.Unscored > 0
 	}
-	found := c.Found(higherIsBetter, a.Study.Alpha)
+	found := c.Found(m.HigherIsBetter, a.Study.Alpha)
 	for _, end := range []*analyse.Comparison{c.Least, c.Most} {
-		if missing && (end == nil || end.Found(higherIsBetter, a.Study.Alpha) != found) {
+		if missing && (end == nil || end.Found(m.HigherIsBetter, a.Study.Alpha) != found) {
 			return "answers without a score could reverse this"
 		}
 	}

@@ -84,7 +84,7 @@ func (b *builder) answers() []answer {
 // primaryComparisons returns the primary comparisons on primary metrics, over all
 // items.
 func (b *builder) primaryComparisons() []analyse.Comparison {
-	return filter(b.a.Comparisons, b.answered)
+	return filter(b.a.Comparisons, b.inAnswer)
 }
 
 func (b *builder) found(c analyse.Comparison) analyse.Finding {
@@ -142,7 +142,7 @@ func (b *builder) sentence(c analyse.Comparison) answer {
 		a.Tone = unsure
 		a.Text = strings.Join(unread, " ") + " As it stands, " + a.Text
 	}
-	if a.Tags = b.simulatedTag(c.A, c.B); a.Tags != nil {
+	if a.Tags = b.simulatedIn(c.A, c.B); a.Tags != nil {
 		a.Tone = unsure
 	}
 	return a
@@ -185,7 +185,8 @@ func (b *builder) ciOf(simultaneous bool) string {
 	return b.ci
 }
 
-func (b *builder) corrected() bool {
+// corrects reports whether the study corrects p-values.
+func (b *builder) corrects() bool {
 	return b.a.Study.Correction != "" && b.a.Study.Correction != "none"
 }
 
@@ -240,21 +241,21 @@ func newVerdict(v *gate.Verdict) *verdict {
 
 // rulesChanged lists the changes of rules that came after results.
 func rulesChanged(v *gate.Verdict) []string {
-	return begun("rules changed after results were seen: ", v.Changed)
+	return prefixed("rules changed after results were seen: ", v.Changed)
 }
 
 // byEstimateAlone lists the rules that hold by estimates whose intervals do not meet them.
 func byEstimateAlone(v *gate.Verdict) (list []string) {
 	for _, c := range v.Conditions {
-		list = append(list, begun("rule "+strconv.Quote(c.Name)+" ", c.Warnings)...)
+		list = append(list, prefixed("rule "+strconv.Quote(c.Name)+" ", c.Warnings)...)
 	}
 	return list
 }
 
 // unblinded are the notices that TEST was looked at again, and that the ledger has a problem.
 func unblinded(reasons []string, problem string) []string {
-	list := begun("UNBLINDED: TEST was run again, or with other inputs than were registered. ", reasons)
-	return append(list, begun("LEDGER: ", nonEmpty(problem))...)
+	list := prefixed("UNBLINDED: TEST was run again, or with other inputs than were registered. ", reasons)
+	return append(list, prefixed("LEDGER: ", nonEmpty(problem))...)
 }
 
 // line returns the verdict on one line: "Gate: PASS (exit code 0), outcome A".

@@ -15,25 +15,25 @@ import (
 
 // builder makes the content of one report.
 type builder struct {
-	a  *analyse.Analysis
-	v  *gate.Verdict
-	ci string // "95 % CI"
-	to func(Behind) string
+	a    *analyse.Analysis
+	v    *gate.Verdict
+	ci   string // "95 % CI"
+	link func(Behind) string
 
-	brief bool // sentences leave out effect sizes
-	whole bool // the report has a list of warnings, so that comparisons need not repeat them
+	brief  bool // sentences leave out effect sizes
+	warned bool // the report has a list of warnings, so that comparisons need not repeat them
 }
 
 func newBuilder(r Report) *builder {
-	return &builder{a: r.Analysis, v: r.Verdict, ci: confidence(r.Analysis.Study.Alpha), to: r.Link}
+	return &builder{a: r.Analysis, v: r.Verdict, ci: confidence(r.Analysis.Study.Alpha), link: r.Link}
 }
 
 // href returns the address of the trials behind a number, or "".
 func (b *builder) href(of Behind) string {
-	if b.to == nil {
+	if b.link == nil {
 		return ""
 	}
-	return b.to(of)
+	return b.link(of)
 }
 
 func (b *builder) suite() string {
@@ -97,8 +97,8 @@ func simulatedTags(answers, judge bool) []string {
 	return nil
 }
 
-// simulatedTag marks results of some arms.
-func (b *builder) simulatedTag(ids ...string) []string {
+// simulatedIn marks results of some arms.
+func (b *builder) simulatedIn(ids ...string) []string {
 	answers, judge := false, false
 	for _, a := range b.a.Arms {
 		if slices.Contains(ids, a.ID) {
@@ -158,7 +158,7 @@ func confidence(alpha float64) string {
 
 // warnings returns the warnings of the study, of judges and of primary comparisons.
 func (b *builder) warnings() []string {
-	b.whole = true // the list has what comparisons would repeat
+	b.warned = true // the list has what comparisons would repeat
 	list := b.notices()
 	if b.v != nil {
 		list = append(list, rulesChanged(b.v)...)

@@ -59,8 +59,8 @@ type question struct{ a, b, metric string }
 
 func questionOf(c analyse.Comparison) question { return question{c.A, c.B, c.Metric} }
 
-// answered reports whether the answer is about a comparison.
-func (b *builder) answered(c analyse.Comparison) bool {
+// inAnswer reports whether the answer is about a comparison.
+func (b *builder) inAnswer(c analyse.Comparison) bool {
 	return c.Primary && c.Stratum == nil && b.metric(c.Metric).Rank == "primary"
 }
 
@@ -73,7 +73,7 @@ func (b *builder) wholeComparisons() []analyse.Comparison {
 }
 
 func (b *builder) pairCell(c analyse.Comparison) cell {
-	tags := b.simulatedTag(c.A, c.B)
+	tags := b.simulatedIn(c.A, c.B)
 	if c.Primary {
 		tags = append([]string{"primary"}, tags...)
 	}
@@ -145,7 +145,7 @@ func (b *builder) strataForest(q question) (t *table, differ bool) {
 	}
 	m := b.metric(q.metric)
 	t = b.charted(q.a+minusBetween+q.b+", "+m.Title+", by stratum", "Stratum", m, rows)
-	if tags := b.simulatedTag(q.a, q.b); tags != nil {
+	if tags := b.simulatedIn(q.a, q.b); tags != nil {
 		t.Lead += " " + strings.ToUpper(tags[0]) + "."
 	}
 	return t, differ
@@ -178,7 +178,7 @@ func (b *builder) reasons(c analyse.Comparison, all bool) []string {
 	if len(list) == 0 {
 		list = comparisonReasons(c)
 	}
-	if !all && b.whole && b.answered(c) {
+	if !all && b.warned && b.inAnswer(c) {
 		list = nil
 	}
 	if b.simultaneous(c) {
@@ -213,7 +213,7 @@ func comparisonReasons(c analyse.Comparison) []string {
 // all, or those that say otherwise than what decides.
 func (b *builder) remarks(c analyse.Comparison, all bool) []string {
 	list := slices.Clone(c.Warnings)
-	if !b.whole { // else the warnings have them
+	if !b.warned { // else the warnings have them
 		list = append(list, mapped(b.a.TroublesOf(c.A, c.B), analyse.Trouble.Brief)...)
 	}
 	for _, p := range c.Beside {
@@ -239,7 +239,7 @@ func (b *builder) remarks(c analyse.Comparison, all bool) []string {
 // and else says that it is not, since the interval beside it is.
 func (b *builder) pOf(c analyse.Comparison, p, adjusted analyse.Number) string {
 	switch {
-	case !b.corrected() || !corrected(c) || !b.simultaneous(c) && c.PAdjusted == c.P:
+	case !b.corrects() || !corrected(c) || !b.simultaneous(c) && c.PAdjusted == c.P:
 		return say.PEquals(p, b.a.Study.Alpha)
 	case adjusted.Defined():
 		return say.PEquals(adjusted, b.a.Study.Alpha) + " after " + b.correction() + " correction"
@@ -262,7 +262,7 @@ func excludes0(c analyse.Reading) int {
 func (b *builder) testTable(cs []analyse.Comparison) *table {
 	t := newTable("Tests", "A "+say.Minus+" B", "Metric", ".Difference", ">Pairs", ".d", ">W/T/L", ".p", ".p adjusted", ".t", "Method")
 	t.Keys = 2
-	some := b.corrected() && slices.ContainsFunc(cs, corrected)
+	some := b.corrects() && slices.ContainsFunc(cs, corrected)
 	for _, c := range cs {
 		m, n := b.metric(c.Metric), number(c.Pairs)
 		if c.Unpaired > 0 {
@@ -290,7 +290,7 @@ func (b *builder) testTable(cs []analyse.Comparison) *table {
 		t.Legend = append(t.Legend, "DEV is for exploring: no test is made, and differences have no interval.")
 	case some:
 		t.Legend = append(t.Legend, "With each difference and each d: its "+b.ci+". "+b.adjustment())
-	case b.corrected():
+	case b.corrects():
 		t.without(7)
 		t.Legend = append(t.Legend, "With each difference and each d: its "+b.ci+". No p-value is corrected: the "+b.correction()+" correction covers only "+b.covered()+".")
 	default:
@@ -421,7 +421,7 @@ func (b *builder) replications() *table {
 		if r.Least != nil {
 			change.Detail = []string{"with missing scores " + s.Interval(r.Least.Change, r.Most.Change, true)}
 		}
-		t.add(cell{Text: r.A + minusBetween + r.B + in, Tags: b.simulatedTag(r.A, r.B)}, words(m.Title+arrow(m)),
+		t.add(cell{Text: r.A + minusBetween + r.B + in, Tags: b.simulatedIn(r.A, r.B)}, words(m.Title+arrow(m)),
 			words(s.Value(r.Earlier, true)), words(s.Value(r.Here, true)), change,
 			cell{Text: s.Interval(r.EquivLow, r.EquivHigh, true), Refs: t.Notes.refs(nonEmpty(r.Warning, r.Unblinded))}, words(say.Count(r.Pairs[0])+", "+say.Count(r.Pairs[1])))
 	}

@@ -319,7 +319,7 @@ func (b *builder) grid(f eval.Figure) *table {
 			case !f.Differences:
 				c = shaded(c, m.Value)
 			default:
-				word, tone := reading(f, m)
+				word, tone := differenceWord(f, m)
 				c.Tone = tone
 				c.Detail = append(c.Detail, nonEmpty(word)...)
 				c = shaded(c, analyse.Number(math.Abs(float64(m.Value))))
@@ -331,9 +331,9 @@ func (b *builder) grid(f eval.Figure) *table {
 	return b.noted(t, f)
 }
 
-// reading returns the word for a difference by the limits of its figure, with a
+// differenceWord returns the word for a difference by the limits of its figure, with a
 // question mark if the interval does not support it.
-func reading(f eval.Figure, s eval.Measured) (string, tone) {
+func differenceWord(f eval.Figure, s eval.Measured) (string, tone) {
 	word, tone, sure := f.Words[1], unsure, s.Low >= f.Bad && s.High <= f.Good
 	switch {
 	case s.Value < f.Bad:

@@ -21,7 +21,7 @@ func newContent(r Report) content {
 		c.Sections = []section{{ID: "samples", Title: "Trials", Blocks: []block{{Samples: b.shownSamples()}}}}
 		return c
 	}
-	b.whole = true
+	b.warned = true
 	c.Question, c.Facts, c.Record = b.a.Study.Description, b.facts(), b.record()
 	all := []section{b.answer(), b.figures(), b.arms(), b.comparisons(), b.breakdown(), b.samples(), b.methods(), b.asked()}
 	c.Sections = filter(all, func(s section) bool { return len(s.Blocks) > 0 })

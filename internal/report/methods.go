@@ -106,7 +106,7 @@ func analysisOnly(m analyse.Metric) string {
 // methodsUsed lists the methods for intervals and tests, as named by the analysis.
 func (b *builder) methodsUsed() []string {
 	of := nonEmpty(factors(b.a.Estimates, func(e analyse.Estimate) string { return e.Method })...)
-	return append(begun("Intervals of estimates: ", mapped(of, say.PlainLine)), begun("Comparisons: ", mapped(methodsOf(b.a.Comparisons), say.PlainLine))...)
+	return append(prefixed("Intervals of estimates: ", mapped(of, say.PlainLine)), prefixed("Comparisons: ", mapped(methodsOf(b.a.Comparisons), say.PlainLine))...)
 }
 
 // methodsOf lists the methods of comparisons.
@@ -130,7 +130,7 @@ func (b *builder) atOnce() string {
 // over says which comparisons were corrected together, or that none was.
 func (b *builder) over() string {
 	switch {
-	case !b.corrected():
+	case !b.corrects():
 		return ""
 	case slices.ContainsFunc(b.a.Comparisons, corrected):
 		return ", over " + b.coveredAll()

@@ -12,8 +12,9 @@
 //
 // header.go lists the sections, which answer.go, arms.go, comparisons.go, verdict.go,
 // methods.go and samples.go make of table.go and figure.go, with builder.go; content.go says
-// what they may hold. text.go has Markdown and what it shares with terminal.go; html.go has
-// pages, and parts of them for package view; formats.go chooses.
+// what they may hold. comment.go has the comment on a pull request. text.go has Markdown and
+// what it shares with terminal.go; html.go has pages, and parts of them for package view;
+// formats.go chooses.
 //
 // The package must not compute: it only formats numbers from the analysis or the
 // verdict. It knows no suite, no store and no model.

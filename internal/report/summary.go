@@ -37,7 +37,7 @@ func Summary(w io.Writer, r Report, opt TerminalOptions, end Ending) error {
 		return err
 	}
 	b := newBuilder(r)
-	b.brief, b.whole = true, true
+	b.brief, b.warned = true, true
 	s := newScreen(opt)
 	s.briefHeading(b)
 	s.briefAnswers(b)
@@ -127,7 +127,7 @@ func (s *screen) rankedArms(b *builder) {
 	shown := s.few(len(arms), fewAnswers)
 	for _, e := range arms[:shown] {
 		scale := m.Scale()
-		s.text(plain, "  ", tagged(say.PlainLine, cell{Text: e.Arm, Tags: b.simulatedTag(e.Arm)})+": "+m.Title+" "+scale.Value(e.Value, false)+
+		s.text(plain, "  ", tagged(say.PlainLine, cell{Text: e.Arm, Tags: b.simulatedIn(e.Arm)})+": "+m.Title+" "+scale.Value(e.Value, false)+
 			" ("+b.ci+" "+scale.Interval(e.Low, e.High, false)+", "+nEquals(say.Count(e.Items))+")")
 	}
 	s.others("  ", len(arms)-shown, "more arm", "more arms")

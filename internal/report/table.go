@@ -321,8 +321,8 @@ func mapped[T, R any](list []T, of func(T) R) (made []R) {
 	return made
 }
 
-// begun puts a text before each of a list.
-func begun(with string, list []string) []string {
+// prefixed puts a text before each of a list.
+func prefixed(with string, list []string) []string {
 	return mapped(list, func(s string) string { return with + s })
 }
 

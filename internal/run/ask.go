@@ -70,11 +70,11 @@ type asker struct {
 	sent   atomic.Bool // a request of it
 	health *health
 
-	mu       sync.Mutex
-	steps    map[string]bool
-	answered bool       // a request was answered
-	failure  *CallError // of the last request without an answer
-	known    bool       // a request was rejected before, in another session
+	mu             sync.Mutex
+	steps          map[string]bool
+	answered       bool       // a request was answered
+	failure        *CallError // of the last request without an answer
+	rejectedBefore bool       // a request was rejected in another session
 }
 
 func (a *asker) Ask(ctx context.Context, step string, r eval.Request) (eval.Response, error) {
@@ -87,48 +87,14 @@ func (a *asker) Ask(ctx context.Context, step string, r eval.Request) (eval.Resp
 	}
 	r, shared := posed(r, a.trial, a.stage)
 	r, parts := r.Sealed()
-	key := r.Key()
-	after := int64(0)
+	call := &eval.Call{Trial: a.trial, Stage: a.stage, Step: step, Key: r.Key(), Parts: parts, Provider: r.Provider, Model: r.Name, CostUSD: math.NaN()}
 	if a.lookup {
-		again := slices.Contains(a.again, step)
-		c, ok, err := a.engine.journal.Lookup(ctx, a.trial, a.stage, step)
-		if err == nil && ok && a.stage == eval.StageJudge && !sameRequest(&c, key, shared) {
-			step = SupersedingStep(step, r, a.trial)
-			c, ok, err = a.engine.journal.Lookup(ctx, a.trial, a.stage, step)
-		}
-		for more := ok && a.stage == eval.StageJudge; err == nil && more; {
-			var last eval.Call
-			if last, more, err = a.engine.journal.Lookup(ctx, a.trial, a.stage, RepeatedStep(step)); more {
-				c, step, after = last, RepeatedStep(step), cmp.Or(c.Source, c.ID)
-			}
-		}
-		if err == nil && again && ok && c.ErrKind == "" && sameRequest(&c, key, shared) {
-			err = a.engine.journal.SetStale(&c, true)
-			ok, step, after = false, RepeatedStep(step), cmp.Or(c.Source, c.ID)
-		}
-		switch {
-		case err != nil:
-			return eval.Response{}, err
-		case ok && !sameRequest(&c, key, shared):
-			return eval.Response{}, &MismatchError{a.trial, step, eval.DiffParts(c.Parts, parts)}
-		case ok && c.Stale:
-			if err := a.engine.journal.SetStale(&c, false); err != nil {
-				return eval.Response{}, err
-			}
-		}
-		switch {
-		case ok && c.ErrKind == "":
-			a.note(nil, false)
-			return c.Response, nil
-		case ok && r.Optional && a.final(&c):
-			return eval.Response{}, &eval.NoAnswer{Kind: c.ErrKind}
-		case ok && (c.ErrKind == eval.ErrBadRequest || c.ErrKind == eval.ErrAuth):
-			a.note(nil, true)
+		if answered, err := a.fromJournal(ctx, call, &r, shared); answered || err != nil {
+			return call.Response, err
 		}
 	}
-	call := &eval.Call{Trial: a.trial, Stage: a.stage, Step: step, Key: key, Parts: parts, Provider: r.Provider, Model: r.Name, CostUSD: math.NaN(), After: after}
 	if shared {
-		free := a.engine.asking.begin(a.seat, key)
+		free := a.engine.asking.begin(a.seat, call.Key)
 		defer free()
 	}
 	if other := m.Reuse && !a.engine.settings.NoReuse; other || shared {
@@ -143,22 +109,62 @@ func (a *asker) Ask(ctx context.Context, step string, r eval.Request) (eval.Resp
 	case ok && r.Optional && !failed.Fatal() && a.final(call):
 		return call.Response, &eval.NoAnswer{Kind: failed.Err.Kind}
 	case ok, err == nil:
-		a.note(failed, false)
+		a.note(failed)
 	}
 	return call.Response, err
 }
 
-// note keeps how a request ended: in an answer if failed is nil. known means that
-// the journal has a rejection of the same request.
-func (a *asker) note(failed *CallError, known bool) {
+// fromJournal answers a call from the journal, if it has the answer. Else the call gets the step
+// under which it is asked, and what it is asked after.
+func (a *asker) fromJournal(ctx context.Context, call *eval.Call, r *eval.Request, shared bool) (answered bool, err error) {
+	journal, judging := a.engine.journal, a.stage == eval.StageJudge
+	again := slices.Contains(a.again, call.Step)
+	c, ok, err := journal.Lookup(ctx, a.trial, a.stage, call.Step)
+	if err == nil && ok && judging && !sameRequest(&c, call.Key, shared) {
+		call.Step = SupersedingStep(call.Step, *r, a.trial)
+		c, ok, err = journal.Lookup(ctx, a.trial, a.stage, call.Step)
+	}
+	for more := ok && judging; err == nil && more; {
+		var last eval.Call
+		if last, more, err = journal.Lookup(ctx, a.trial, a.stage, RepeatedStep(call.Step)); more {
+			c, call.Step, call.After = last, RepeatedStep(call.Step), cmp.Or(c.Source, c.ID)
+		}
+	}
+	switch {
+	case err != nil || !ok:
+		return false, err
+	case again && c.ErrKind == "" && sameRequest(&c, call.Key, shared):
+		call.Step, call.After = RepeatedStep(call.Step), cmp.Or(c.Source, c.ID)
+		return false, journal.SetStale(&c, true)
+	case !sameRequest(&c, call.Key, shared):
+		return false, &MismatchError{a.trial, call.Step, eval.DiffParts(c.Parts, call.Parts)}
+	case c.Stale:
+		if err := journal.SetStale(&c, false); err != nil {
+			return false, err
+		}
+	}
+	switch {
+	case c.ErrKind == "":
+		a.note(nil)
+		call.Response = c.Response
+		return true, nil
+	case r.Optional && a.final(&c):
+		return false, &eval.NoAnswer{Kind: c.ErrKind}
+	case c.ErrKind == eval.ErrBadRequest || c.ErrKind == eval.ErrAuth:
+		a.mu.Lock()
+		a.rejectedBefore = true
+		a.mu.Unlock()
+	}
+	return false, nil
+}
+
+// note keeps how a request ended: in an answer if failed is nil.
+func (a *asker) note(failed *CallError) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	switch {
-	case known:
-		a.known = true
-	case failed == nil:
+	if failed == nil {
 		a.answered = true
-	default:
+	} else {
 		a.failure = failed
 	}
 }
@@ -229,7 +235,9 @@ func (a *asker) send(ctx context.Context, m *Model, r *eval.Request, call *eval.
 		last := try >= len(e.settings.Retries)
 		switch {
 		case dead, failure.Unreachable && (failure.Final || last && e.lines[m.Group].count() == answered):
-			return e.ended(call, r.Model, failure, true) // not recorded: it is asked when the run is resumed
+			final := e.callError(call, r.Model, failure) // not recorded: it is asked when the run is resumed
+			final.dead = true
+			return final
 		case !fresh && (last || failure.Final || !retryable(failure.Kind) && !a.refusedOnce(failure)):
 			return e.giveUp(call, r.Model, failure)
 		}
@@ -304,7 +312,7 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 	}
 	var halt error // why the request is not sent without the parameter that was refused
 	response, latency, err := e.complete(model.WithResend(ctx, func() error {
-		if halt = e.failed(call, eval.ErrBadRequest, true); halt == nil {
+		if halt = e.attemptFailed(call, eval.ErrBadRequest, true); halt == nil {
 			halt = begin()
 		}
 		return halt
@@ -315,25 +323,7 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 	call.LatencyMS = latency
 	if err == nil {
 		ended = took
-		response.Usage = credible(response.Usage)
-		if m.Cost != nil {
-			countMissing(&response, estimate)
-		}
-		call.Sent[len(call.Sent)-1].Ended = true
-		call.Response, call.CostUSD = response, costOf(m, response.Usage)
-		e.lines[m.Group].heard()
-		if t := response.Taken; t != nil { // it was paid in its run
-			call.CostUSD, call.LatencyMS, call.Source, call.SourceNumber = t.CostUSD, 1000*t.Seconds, t.Call, t.Run
-			if t.Given {
-				call.Provider += eval.OfOutputs
-			}
-			e.watch.reused()
-			return nil, e.journal.Append(call)
-		}
-		e.paces[r.Model].Used(response.Usage)
-		e.budget.add(response.Usage, call.CostUSD)
-		e.watch.answered(call)
-		return nil, e.journal.Append(call)
+		return nil, e.answer(call, m, e.paces[r.Model], response, estimate)
 	}
 	if ctx.Err() != nil { // canceled by us: not recorded
 		return nil, ErrStopped
@@ -348,27 +338,50 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 	if failure.Unanswered || failure.Kind == eval.ErrTimeout || failure.Kind == eval.ErrMalformed { // it may be paid
 		e.budget.add(estimate, orZero(costOf(m, estimate)))
 	}
-	return failure, e.failed(call, failure.Kind, !failure.Unanswered)
+	return failure, e.attemptFailed(call, failure.Kind, !failure.Unanswered)
 }
 
-// failed records that the last request of a call failed, and whether an error came back: if not,
+// answer records the answer to a call.
+func (e *Engine) answer(call *eval.Call, m *Model, pace Pace, response eval.Response, estimate eval.Usage) error {
+	response.Usage = credible(response.Usage)
+	if m.Cost != nil {
+		countMissing(&response, estimate)
+	}
+	call.Sent[len(call.Sent)-1].Ended = true
+	call.Response, call.CostUSD = response, costOf(m, response.Usage)
+	e.lines[m.Group].heard()
+	if t := response.Taken; t != nil { // it was paid in its run
+		call.CostUSD, call.LatencyMS, call.Source, call.SourceNumber = t.CostUSD, 1000*t.Seconds, t.Call, t.Run
+		if t.Given {
+			call.Provider += eval.OfOutputs
+		}
+		e.watch.reused()
+	} else {
+		pace.Used(response.Usage)
+		e.budget.add(response.Usage, call.CostUSD)
+		e.watch.answered(call)
+	}
+	return e.journal.Append(call)
+}
+
+// attemptFailed records that the last request of a call failed, and whether an error came back: if not,
 // it counts as estimated.
-func (e *Engine) failed(call *eval.Call, kind eval.ErrorKind, ended bool) error {
+func (e *Engine) attemptFailed(call *eval.Call, kind eval.ErrorKind, ended bool) error {
 	last := &call.Sent[len(call.Sent)-1]
 	last.Ended, last.Err = ended, kind
 	return e.journal.Attempt(call, false)
 }
 
-// ended returns the error of a call without an answer, dead if nobody answers at all.
-func (e *Engine) ended(call *eval.Call, modelID string, failure *model.Error, dead bool) error {
-	final := &CallError{Trial: call.Trial, Step: call.Step, Model: modelID, Tries: call.Attempts, Err: failure, dead: dead}
+// callError is the error of a call without an answer. It reports the failure.
+func (e *Engine) callError(call *eval.Call, modelID string, failure *model.Error) *CallError {
+	final := &CallError{Trial: call.Trial, Step: call.Step, Model: modelID, Tries: call.Attempts, Err: failure}
 	e.watch.event(Event{Kind: "failed", Trial: call.Trial, Step: call.Step, Error: failure.Kind, Note: final.Error()})
 	return final
 }
 
 // giveUp records a call as finally failed and returns its error.
 func (e *Engine) giveUp(call *eval.Call, modelID string, failure *model.Error) error {
-	final := e.ended(call, modelID, failure, false)
+	final := e.callError(call, modelID, failure)
 	call.ErrKind, call.Err = failure.Kind, failure.Error()
 	call.Response.RequestID = failure.RequestID
 	if err := e.journal.Append(call); err != nil {

@@ -43,8 +43,8 @@ type result struct {
 	why       *CallError // of a failure
 	record    func() error
 
-	before int  // trials that had succeeded when it began
-	known  bool // its request was rejected before, in another session
+	before         int  // trials that had succeeded when it began
+	rejectedBefore bool // its request, in another session
 }
 
 // healths returns the health of each arm at the start of a stage.
@@ -126,7 +126,7 @@ func (e *Engine) settle(h *health, t eval.Trial, r result) error {
 		}
 		h.held = append(h.held, r.record)
 	default:
-		if err := r.record(); err != nil || r.known {
+		if err := r.record(); err != nil || r.rejectedBefore {
 			return err
 		}
 	}

@@ -68,7 +68,7 @@ func (a *asker) take(ctx context.Context, call *eval.Call, other, shared bool) (
 	if err != nil || !found {
 		return false, err
 	}
-	a.note(nil, false)
+	a.note(nil)
 	a.engine.watch.reused()
 	return true, a.engine.journal.Append(call)
 }

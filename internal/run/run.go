@@ -238,23 +238,23 @@ func (e *Engine) Perform(ctx context.Context, bench eval.Bench, planned []ArmPla
 // computed again when the run resumes. Requests do look at it, so they have time to be recorded.
 func within[T any](ctx context.Context, compute func() (T, error)) (T, error) {
 	const forRequests = time.Second
-	type result struct {
-		done T
-		err  error
+	type computed struct {
+		value T
+		err   error
 	}
-	finished := make(chan result, 1)
+	finished := make(chan computed, 1)
 	go func() {
-		done, err := compute()
-		finished <- result{done, err}
+		value, err := compute()
+		finished <- computed{value, err}
 	}()
 	select {
-	case r := <-finished:
-		return r.done, r.err
+	case c := <-finished:
+		return c.value, c.err
 	case <-ctx.Done():
 	}
 	select {
-	case r := <-finished:
-		return r.done, r.err
+	case c := <-finished:
+		return c.value, c.err
 	case <-time.After(forRequests):
 		var none T
 		return none, context.Cause(ctx)
@@ -348,22 +348,15 @@ func (e *Engine) each(ctx context.Context, stage eval.Stage, planned []ArmPlan, 
 		workers.begin(c)
 		return true
 	}
-	var ended error
+	startAll := inOrder
+	if e.settings.ItemByItem || e.settings.Session != 0 {
+		startAll = e.byItem
+	}
 	inTurn := e.settings.Delay > 0 && stage == eval.StageRun // a judge reads answers that exist
-	if !e.settings.ItemByItem && e.settings.Session == 0 {
-		for group, err := range cells(tasks, inTurn) {
-			if err != nil {
-				fail(err)
-				break
-			}
-			if !start(group) {
-				break
-			}
-		}
-	} else if err := e.byItem(cells(tasks, inTurn), start, workers.wait); errors.Is(err, ErrSessionEnd) {
-		ended = err
-	} else if err != nil {
-		fail(err)
+	ended := startAll(cells(tasks, inTurn), start, workers.wait)
+	if ended != nil && !errors.Is(ended, ErrSessionEnd) {
+		fail(ended)
+		ended = nil
 	}
 	workers.end()
 	switch {
@@ -377,6 +370,16 @@ func (e *Engine) each(ctx context.Context, stage eval.Stage, planned []ArmPlan, 
 		return context.Cause(ctx)
 	}
 	return cmp.Or(e.unsettled(planned), ended)
+}
+
+// inOrder starts one group after another.
+func inOrder(groups iter.Seq2[[]Task, error], start func([]Task) bool, _ func()) error {
+	for group, err := range groups {
+		if err != nil || !start(group) {
+			return err
+		}
+	}
+	return nil
 }
 
 // byItem starts the groups of one item, and waits for their end before the next item
@@ -447,7 +450,7 @@ func (e *Engine) one(ctx context.Context, stage eval.Stage, t Task, place *seat,
 		}
 		return err
 	}
-	r.before, r.known = before, ask.known
+	r.before, r.rejectedBefore = before, ask.rejectedBefore
 	return ask.sent.Load(), e.settle(h, t.Trial, r)
 }
 

@@ -84,7 +84,7 @@ func (r *Run) Value() (driver.Value, error) { return r.N, nil }
 func (db *DB) having(ctx context.Context, args []any) (*DB, error) {
 	for _, a := range args {
 		if run, is := a.(*Run); is {
-			return db.of(ctx, run)
+			return db.withRows(ctx, run)
 		}
 	}
 	return db, nil
@@ -108,8 +108,8 @@ func (db *DB) stayed(ctx context.Context, args []any) error {
 	return nil
 }
 
-// of returns the store with the rows of a run.
-func (db *DB) of(ctx context.Context, run *Run) (*DB, error) {
+// withRows returns the store with the rows of a run.
+func (db *DB) withRows(ctx context.Context, run *Run) (*DB, error) {
 	if run.Archive == nil {
 		return db, nil
 	}
@@ -225,7 +225,7 @@ func (db *DB) Archive(ctx context.Context, run *Run, dir, version string) error 
 	if err != nil {
 		return err
 	}
-	if err := db.holds(ctx, run); err != nil {
+	if err := db.refresh(ctx, run); err != nil {
 		return err
 	}
 	archive := &Archive{Dir: dir}
@@ -244,7 +244,7 @@ func (db *DB) Archive(ctx context.Context, run *Run, dir, version string) error 
 		if archive.Done < archive.Trials {
 			return fmt.Errorf("run %s is not finished: %d of %d trials have an outcome: finish it with `scruple run`, then archive it", run.ID, archive.Done, archive.Trials)
 		}
-		if err := db.own(ctx, run, dir); err != nil {
+		if err := db.claimFolder(ctx, run, dir); err != nil {
 			return err
 		}
 		for _, table := range append(slices.Clone(archivedTables), keysFile) {
@@ -258,15 +258,15 @@ func (db *DB) Archive(ctx context.Context, run *Run, dir, version string) error 
 	if err := db.setArchive(ctx, run, archive); err != nil {
 		return err
 	}
-	if err := db.empty(ctx, run); err != nil {
+	if err := db.removeRows(ctx, run); err != nil {
 		return err
 	}
 	return db.engine.reclaim(ctx, db)
 }
 
-// holds takes the lease of a run, and reads again where its rows are: another process may have
+// refresh takes the lease of a run, and reads again where its rows are: another process may have
 // archived it or moved the archive until then.
-func (db *DB) holds(ctx context.Context, run *Run) error {
+func (db *DB) refresh(ctx context.Context, run *Run) error {
 	if err := db.keep(ctx, run, func(*steps) {}); err != nil {
 		return err
 	}
@@ -286,8 +286,8 @@ func (db *DB) setArchive(ctx context.Context, run *Run, archive *Archive) error 
 	return err
 }
 
-// own makes the folder of an archive, and refuses that of another run.
-func (db *DB) own(ctx context.Context, run *Run, dir string) error {
+// claimFolder makes the folder of an archive, and refuses that of another run.
+func (db *DB) claimFolder(ctx context.Context, run *Run, dir string) error {
 	var sum sql.NullInt64
 	if err := db.get(ctx, `SELECT checksum FROM runs WHERE n = ?`, []any{run.N}, &sum); err != nil {
 		return err
@@ -440,9 +440,9 @@ func keyHash(key string) int64 { return int64(eval.HashOf([]byte(key))) }
 // atATime is how many trials one transaction removes.
 const atATime = 10_000
 
-// empty removes the rows of a run that is archived. The last trial, call and verdict of a store
-// stay, so that their numbers are not given again.
-func (db *DB) empty(ctx context.Context, run *Run) error {
+// removeRows removes the rows of a run that is archived. The last trial, call and verdict of a
+// store stay, so that their numbers are not given again.
+func (db *DB) removeRows(ctx context.Context, run *Run) error {
 	last, err := all[int64](ctx, db, `SELECT coalesce(max(id), 0) FROM trials WHERE id < `+firstBlock+` UNION SELECT trial FROM calls WHERE id = (SELECT max(id) FROM calls)
 		UNION SELECT trial FROM verdicts WHERE id = (SELECT max(id) FROM verdicts)`)
 	if err != nil {
@@ -491,10 +491,10 @@ func (db *DB) empty(ctx context.Context, run *Run) error {
 // rescore replaces the scores in an archive. The files of the earlier ones stay: copies of the
 // store may refer to them.
 func (db *DB) rescore(ctx context.Context, run *Run, scores iter.Seq2[eval.Scored, error]) error {
-	if err := db.holds(ctx, run); err != nil {
+	if err := db.refresh(ctx, run); err != nil {
 		return err
 	}
-	u, err := db.of(ctx, run)
+	u, err := db.withRows(ctx, run)
 	if err != nil {
 		return err
 	}
@@ -534,7 +534,7 @@ func (db *DB) answering(ctx context.Context, runs []*Run, keys ...string) (list 
 		}) {
 			continue
 		}
-		u, err := db.of(ctx, run)
+		u, err := db.withRows(ctx, run)
 		if err != nil {
 			return nil, err
 		}

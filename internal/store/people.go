@@ -26,7 +26,7 @@ func (db *DB) AddPeople(ctx context.Context, run *Run, list []eval.PersonVerdict
 
 // NotInForce counts those verdicts of people that are not in force.
 func (db *DB) NotInForce(ctx context.Context, run *Run, list []eval.PersonVerdict) (n int, err error) {
-	if db, err = db.of(ctx, run); err != nil {
+	if db, err = db.withRows(ctx, run); err != nil {
 		return 0, err
 	}
 	x := &steps{ctx: ctx, on: db.sql}

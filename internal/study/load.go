@@ -226,6 +226,14 @@ func canonicalJSON(v any) (jsontext.Value, error) {
 // keys: the same bytes for every way of writing the same study.
 func (f *File) Canonical() []byte { return slices.Clone(f.canonical) }
 
+// Keys are the top keys of the canonical form.
+func (f *File) Keys() (keys map[string]json.RawMessage) {
+	if err := json.Unmarshal(f.canonical, &keys); err != nil {
+		panic("study: the canonical form is not an object: " + err.Error())
+	}
+	return keys
+}
+
 // Pos returns the position of the value at a path such as "kernels[2].path". For a
 // default it is the position of the nearest section in the file.
 func (f *File) Pos(path string) Position {

@@ -286,7 +286,7 @@ func (s Statistics) Unscored() float64 {
 // Outcomes, the first whose condition holds is the result.
 type Decide struct {
 	// RequireMeasured leaves a rule undecided that rests on a judge whom nobody checked.
-	RequireMeasured bool        `json:"require_measured,omitempty" jsonschema:"description=A rule that reads a judge's verdicts is undecided unless people judged some of the answers it reads: scruple annotate"`
+	RequireMeasured bool        `json:"require_measured,omitempty" jsonschema:"description=A rule that reads a judge's verdicts is undecided unless people judged some of the answers it reads (scruple annotate); one that compares across a factor always is"`
 	Require         []Condition `json:"require,omitempty" jsonschema:"description=Conditions that must all hold for the gate to pass"`
 	Outcomes        []Class     `json:"outcomes,omitempty" jsonschema:"description=Ordered classes of results; the first that applies is the result"`
 	// Diagnose explains a DEV run, and another run that is not a pass. It decides nothing.

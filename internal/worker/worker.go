@@ -327,10 +327,9 @@ func (w *Worker) join(ctx context.Context, n int64, when string) error {
 	// Half of the trials may ask nothing, and a shard that is done takes a while to be replaced.
 	hands := 2*max(1, loaded.Study.Execution.Concurrency, w.Concurrency)/experiment.LeastTrials + 4
 	if err := w.river.Queues().Add(queueOf(n), river.QueueConfig{MaxWorkers: hands}); err != nil && !errors.As(err, new(*river.QueueAlreadyAddedError)) { // it was slow to leave
-		w.mu.Lock()
-		delete(w.sessions, n) // so that it tries again
-		w.mu.Unlock()
-		return errors.Join(fmt.Errorf("joining %s: %w", r.ID, err), loaded.Close())
+		err = fmt.Errorf("joining %s: %w", r.ID, err)
+		w.leave(s, err) // it tries again
+		return err
 	}
 	if w.Run == nil {
 		w.Say("%s: taking part", r.ID)

@@ -205,19 +205,15 @@ func (b *Base) resolve(link, file string, to []string) Resolution {
 	if s != "" && !strings.HasSuffix(s, "//") && strings.Contains(target, " ") {
 		s = "" // a title with a colon
 	}
-	decoded := percent.ReplaceAllStringFunc(target, func(code string) string {
-		b, _ := hex.DecodeString(code[1:])
-		return string(b)
-	})
 	if s != "" || strings.HasPrefix(target, "//") {
-		for _, target := range []string{target, decoded} {
+		for _, target := range []string{target, decoded(target)} {
 			if at := b.ofURL(target[len(s):], to); at >= 0 {
 				return Resolution{ToAtom, at}
 			}
 		}
 		return Resolution{External, -1}
 	}
-	for _, as := range [][2]string{{target, link}, {decoded, decoded}} {
+	for _, as := range [][2]string{{target, link}, {decoded(target), decoded(link)}} {
 		target, title := as[0], as[1]
 		relative := target
 		if !strings.HasPrefix(target, "/") {
@@ -230,6 +226,14 @@ func (b *Base) resolve(link, file string, to []string) Resolution {
 		}
 	}
 	return Resolution{Unresolved, -1}
+}
+
+// decoded is a link without percent-encoding.
+func decoded(link string) string {
+	return percent.ReplaceAllStringFunc(link, func(code string) string {
+		b, _ := hex.DecodeString(code[1:])
+		return string(b)
+	})
 }
 
 // ofURL finds the atom whose path, with a folder, is the end of a URL.
