@@ -460,27 +460,23 @@ func (r Rule) byJudge(a *analyse.Analysis, c *Condition) {
 		remedies, whom = append(remedies, "a comparison across a factor reads the judge's scores, which people's verdicts do not correct: let the rule read diff_in of each level"), ""
 	}
 	if len(disputed) > 0 {
-		remedies = append(remedies, fmt.Sprintf("people differ on %s, which are left out, so that the others are no random sample: decide with `scruple annotate --adjudicate`", strings.Join(disputed, ", ")))
+		remedies, whom = append(remedies, fmt.Sprintf("people differ on %s, which are left out, so that the others are no random sample: decide with `scruple annotate --adjudicate`", strings.Join(disputed, ", "))), ""
 	}
-	alone := len(counted)+len(combined)+len(across) > 0
+	alone, remedy := slices.Concat(counted, combined, across), strings.Join(remedies, "; ")
+	what := "on the judge alone for " + strings.Join(alone, ", ")
 	switch {
 	case len(remedies) == 0:
-		return
-	case !alone && r.checked:
-		c.State, c.Reason = Undecided, "require_measured asks for people's verdicts: "+remedies[0]
-		return
-	case !alone:
-		c.Warnings = append(c.Warnings, remedies[0])
-		return
-	}
-	what, remedy := "on the judge alone for "+strings.Join(slices.Concat(counted, combined, across), ", "), strings.Join(remedies, "; ")
-	if r.checked {
+	case len(alone) == 0 && r.checked:
+		c.State, c.Reason = Undecided, "require_measured asks for people's verdicts: "+remedy
+	case len(alone) == 0:
+		c.Warnings = append(c.Warnings, remedy)
+	case r.checked:
 		c.State, c.Reason = Undecided, fmt.Sprintf("it rests %s, and require_measured asks for people's verdicts: %s", what, remedy)
-		return
-	}
-	if reversal := r.reversal(a, c.State); reversal != "" {
-		c.JudgeAlone = true
-		c.Warnings = append(c.Warnings, fmt.Sprintf("rests %s%s: %s; %s", what, whom, reversal, remedy))
+	default:
+		if reversal := r.reversal(a, c.State); reversal != "" {
+			c.JudgeAlone = true
+			c.Warnings = append(c.Warnings, fmt.Sprintf("rests %s%s: %s; %s", what, whom, reversal, remedy))
+		}
 	}
 }
 

@@ -94,6 +94,20 @@ func TestTerminalSections(t *testing.T) {
 	}
 }
 
+// Where people differ on all that they judged, the table of judge and people says so.
+func TestPeopleDifferOnAll(t *testing.T) {
+	r, none := load(t, "study"), analyse.Undefined()
+	a := *r.Analysis
+	r.Analysis = &a
+	a.JudgeAndPeople = &analyse.JudgeAndPeople{Judge: "j", Units: 60, Agreement: none, AgreeLow: none, AgreeHigh: none, Kappa: none, Low: none, High: none, Warnings: []string{"all left out"}}
+	out := render(t, r, onTerminal(TerminalOptions{Verbose: true, Width: 200}))
+	for _, want := range []string{"all left out", "not both labels were given", "People judged 0 of the 60 units"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+}
+
 // The output of gate and compare is as safe as a whole report.
 func TestParts(t *testing.T) {
 	opt := TerminalOptions{Width: 60}

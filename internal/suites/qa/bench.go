@@ -251,8 +251,7 @@ func (b *bench) contradictions() (list []string) {
 // Capabilities are what the suite has of them.
 func (b *bench) Capabilities() eval.Capabilities {
 	can := b.Base.Capabilities()
-	can.Warnings, can.Facts, can.Calibrator = b.contradictions, b.facts, b
-	can.Ratings, can.RatesTrials = b.judging.Scale.PassRatings, true
+	can.Warnings, can.Facts, can.Ratings, can.RatesTrials, can.Calibrator = b.contradictions, b.facts, b.judging.Scale.PassRatings, true, b
 	return can
 }
 
