@@ -31,12 +31,10 @@ against=()
 scruple gate "$STUDY" --format github --comment "$comment" ${against[@]+"${against[@]}"} 2> "$errors"
 verdict=$?
 inert cat "$errors"
-if [ ! -f "$comment" ]; then # else the comment of an earlier push would stay
-  printf '### %s: no verdict\n\n`scruple run` ended with exit code %s, `scruple gate` with %s: see the log of the job.\n' \
-    "$STUDY" "$code" "$verdict" > "$comment"
+if [ ! -f "$comment" ]; then # else the comment of an earlier push would stay; it has the mark of gate --comment
+  printf '<!-- scruple: %s -->\n### %s: no verdict\n\n`scruple run` ended with exit code %s, `scruple gate` with %s: see the log of the job.\n' \
+    "$(sed "s/--/- -/g; s/>/ /g" <<< "$STUDY")" "$STUDY" "$code" "$verdict" > "$comment"
 fi
-body=$(cat "$comment") # marked by the path, which a study that cannot be read has too
-printf '<!-- scruple: %s -->\n%s\n' "$(sed "s/--/- -/g; s/>/ /g" <<< "$STUDY")" "$body" > "$comment"
 set_output comment "$comment"
 [ "$code" -eq 0 ] && set_output code "$verdict"
 # The run of the default branch is the baseline of the pull requests after it.

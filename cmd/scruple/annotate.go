@@ -119,7 +119,7 @@ func (o *opened) oneMode() error {
 	for _, f := range []struct {
 		flag string
 		of   []string
-	}{{"declare", []string{"lock"}}, {"sign", []string{"lock"}}, {"format", []string{"import"}}, {"out", []string{"export"}}, {"offsets", []string{"import", "export"}}} {
+	}{{"declare", []string{"lock"}}, {"sign", []string{"lock"}}, {"format", []string{"import"}}, {"from", []string{"import"}}, {"reason", []string{"import"}}, {"out", []string{"export"}}, {"offsets", []string{"import", "export"}}} {
 		if given(f.flag) && !slices.Contains(f.of, mode) {
 			return fmt.Errorf("--%s has no effect without --%s", f.flag, strings.Join(f.of, " or --"))
 		}
@@ -424,17 +424,23 @@ func (a *app) importAnnotations(o *opened, place annotate.Place, task study.Task
 	if err != nil {
 		return fmt.Errorf("reading answers: %w", err)
 	}
-	n, skipped, err := place.Import(task, subjects, annotate.File{Name: file, Data: data, Format: o.text("format"), Offsets: o.text("offsets"), Person: person, Version: version()})
+	in, err := place.Import(task, subjects, annotate.File{Name: file, Data: data, Format: o.text("format"), Offsets: o.text("offsets"), Person: person, From: o.text("from"), Reason: strings.TrimSpace(o.text("reason")), Version: version()})
 	if err != nil {
 		return err
 	}
-	if skipped > 0 {
-		a.say("skipped %s without an answer", text.Plural(skipped, "subject", "subjects"))
+	if in.Skipped > 0 {
+		a.say("skipped %s without an answer", text.Plural(in.Skipped, "subject", "subjects"))
 	}
-	if n == 0 {
+	if in.Others > 0 {
+		a.say("left out %s of other people: import them with --from and --as", text.Plural(in.Others, "answer", "answers"))
+	}
+	if in.Unchecked > 0 {
+		a.warn("warning: %s no text and no text_sha256, as an export has: whether people saw the text as the study has it now is not known", text.Plural(in.Unchecked, "answer has", "answers have"))
+	}
+	if in.Answers == 0 {
 		a.say("nothing to import: task %s has all answers of %s in %s", task.Name, person, file)
 		return nil
 	}
-	a.say("imported %s of %s to task %s", text.Plural(n, "answer", "answers"), person, task.Name)
+	a.say("imported %s of %s to task %s", text.Plural(in.Answers, "answer", "answers"), person, task.Name)
 	return nil
 }

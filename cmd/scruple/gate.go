@@ -109,7 +109,7 @@ func (a *app) andComment(o *opened, write func(io.Writer, report.Report) error, 
 				return fmt.Errorf("gate --baseline %s: %w", baseline, err)
 			}
 		}
-		if err := a.print(file, o.from, func(w io.Writer) error { return report.Comment(w, r, base) }); err != nil {
+		if err := a.print(file, o.from, func(w io.Writer) error { return report.Comment(w, r, o.from.path, base) }); err != nil {
 			return err
 		}
 		return write(w, r)

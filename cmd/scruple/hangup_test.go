@@ -5,7 +5,6 @@ package main
 import (
 	"errors"
 	"os/signal"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -27,7 +26,7 @@ func TestAClosedTerminalStopsARun(t *testing.T) {
 	}
 	select {
 	case err := <-stop:
-		if !errors.Is(err, errInterrupted) || !strings.HasSuffix(err.Error(), "flight; start it again") {
+		if !errors.Is(err, errInterrupted) || err.Error() != "interrupted; start it again" {
 			t.Error(err)
 		}
 	case <-time.After(10 * time.Second):

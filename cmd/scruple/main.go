@@ -21,8 +21,10 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -45,26 +47,43 @@ func main() {
 
 // execute runs one command line and returns its exit code.
 func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer, getenv func(string) string) int {
-	a := &app{in: in, out: out, err: errOut, getenv: getenv}
+	printed := &output{Writer: out}
+	a := &app{in: in, out: printed, err: errOut, getenv: getenv}
 	root := newRoot(a)
 	a.storePath = getenv("SCRUPLE_STORE") // unless --store is given
 	args, err := withoutPasswords(args, valued(root))
 	root.SetArgs(args)
 	root.SetIn(in)
-	root.SetOut(out)
+	root.SetOut(printed)
 	root.SetErr(errOut)
 	if err == nil {
 		err = root.ExecuteContext(ctx)
+	}
+	var known *exitError
+	quiet := err == nil || errors.As(err, &known) && known.err == nil
+	if quiet && printed.err != nil && !errors.Is(printed.err, syscall.EPIPE) { // whose reader has seen enough
+		err, quiet = exit(exitInfrastructure, printed.err), false
 	}
 	if err == nil {
 		return exitOK
 	}
 	code := exitCode(err)
-	var quiet *exitError
-	if !errors.As(err, &quiet) || quiet.err != nil {
+	if !quiet {
 		printError(errOut, err, code, asksJSON(args))
 	}
 	return code
+}
+
+// An output keeps the first error of writing it, which not every verb looks at.
+type output struct {
+	io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	o.err = cmp.Or(o.err, err)
+	return n, err
 }
 
 // Exit codes, the same for every verb.
@@ -220,9 +239,16 @@ type errorObject struct {
 // kinds name the exit codes.
 var kinds = map[int]string{exitFail: "failed", exitUsage: "usage", exitNotAllowed: "not_allowed", exitInfrastructure: "infrastructure", exitInterrupted: "interrupted"}
 
-// printError prints an error, as text or as JSON.
+// printError prints an error, as text or as JSON. Joined errors may have one that came twice, such as a
+// full disk at a write and at closing: a line is printed once.
 func printError(w io.Writer, err error, code int, asJSON bool) {
-	message := say.PlainLines(strings.TrimSpace(err.Error()))
+	lines, printed := strings.Split(say.PlainLines(strings.TrimSpace(err.Error())), "\n"), map[string]bool{}
+	lines = slices.DeleteFunc(lines, func(line string) bool {
+		again := printed[line]
+		printed[line] = line != ""
+		return again
+	})
+	message := strings.Join(lines, "\n")
 	if !asJSON {
 		fmt.Fprintf(w, "scruple: %s\n", message)
 		return

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -35,6 +38,33 @@ func TestExitCodes(t *testing.T) {
 	for _, tt := range tests {
 		if got := exitCode(tt.err); got != tt.want {
 			t.Errorf("%v ends with %d, want %d", tt.err, got, tt.want)
+		}
+	}
+}
+
+// An error that came twice, as of a full disk at a write and at closing, is printed once.
+func TestAnErrorIsPrintedOnce(t *testing.T) {
+	full := errors.New("store s.db: the disk is full")
+	var b bytes.Buffer
+	if printError(&b, errors.Join(errors.Join(full, errors.New("another")), full), exitInfrastructure, false); b.String() != "scruple: store s.db: the disk is full\nanother\n" {
+		t.Errorf("printed %q", &b)
+	}
+}
+
+// A refusing writer takes nothing.
+type refusing struct{ err error }
+
+func (w refusing) Write([]byte) (int, error) { return 0, w.err }
+
+// Output that cannot be written is no success, unless its reader has seen enough.
+func TestOutputThatCannotBeWritten(t *testing.T) {
+	for _, args := range [][]string{{}, {"help"}, {"stats", "--help"}} {
+		for why, want := range map[error]int{syscall.ENOSPC: exitInfrastructure, syscall.EIO: exitInfrastructure, syscall.EPIPE: exitOK} {
+			var said bytes.Buffer
+			code := execute(t.Context(), args, strings.NewReader(""), refusing{why}, &said, func(string) string { return "" })
+			if code != want || strings.Contains(said.String(), why.Error()) != (want != exitOK) || strings.Count(said.String(), "\n") > 1 {
+				t.Errorf("%v, %v: exit code %d and %q, want %d", args, why, code, &said, want)
+			}
 		}
 	}
 }

@@ -35,16 +35,27 @@ func (a *app) observer() (run.Observer, func()) {
 }
 
 func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	_, ok := terminalOf(w)
+	return ok
+}
+
+// terminalOf returns the descriptor of a terminal.
+func terminalOf(w io.Writer) (fd int, ok bool) {
+	if o, is := w.(*output); is {
+		w = o.Writer
+	}
+	if f, is := w.(*os.File); is {
+		fd, ok = int(f.Fd()), term.IsTerminal(int(f.Fd()))
+	}
+	return fd, ok
 }
 
 // terminal returns the options for a report on standard output.
 func (a *app) terminal() report.TerminalOptions {
 	o := report.TerminalOptions{Width: 80}
-	if f, ok := a.out.(*os.File); ok && isTerminal(a.out) {
+	if fd, ok := terminalOf(a.out); ok {
 		o.Short = true
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
+		if w, _, err := term.GetSize(fd); err == nil {
 			o.Width = w
 		}
 		o.Color = a.getenv("NO_COLOR") == ""
@@ -60,7 +71,7 @@ func describe(e run.Event) string {
 	case "retry":
 		line = fmt.Sprintf("%v: %s; retrying in %v", e.Trial, e.Note, e.Wait)
 	case "stopping":
-		line = "stopping: " + e.Note
+		line = "stopping after the calls in flight: " + e.Note
 	}
 	return say.PlainLine(line)
 }

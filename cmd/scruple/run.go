@@ -115,7 +115,11 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 			return err
 		}
 	}
-	r, err := x.Begin(ctx, db, experiment.Attempt{ID: from.run, Fresh: opt.fresh, Part: opt.part, Unblind: opt.unblind, By: a.user()})
+	attempt := experiment.Attempt{ID: from.run, Fresh: opt.fresh, Part: opt.part, Unblind: opt.unblind, By: a.user()}
+	r, err := x.Begin(ctx, db, attempt)
+	if errors.Is(err, store.ErrEntrusted) { // maybe as the study is now, by a process that began at the same time
+		r, err = x.Begin(ctx, db, attempt)
+	}
 	if err != nil {
 		return err
 	}
@@ -132,7 +136,13 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 	if asked != nil && !errors.Is(asked, run.ErrStopped) || opt.detach || errors.Is(asked, errOthers) {
 		return asked
 	}
+	db.Await() // who took part scores too
 	result, err := a.conclude(ctx, db, r, arg, opt.gate)
+	for asked == nil && errors.Is(err, store.ErrEntrusted) { // again, by another process
+		if asked = a.ask(ctx, db, r, models, opt); asked == nil {
+			result, err = a.conclude(ctx, db, r, arg, opt.gate)
+		}
+	}
 	if opt.tag != "" && asked == nil {
 		if errTag := a.tagged(ctx, db, r, opt.tag); errTag != nil {
 			return errors.Join(err, errTag)
@@ -265,7 +275,7 @@ func interruptible(ctx context.Context, then string) (_ context.Context, stop <-
 }
 
 // errInterrupted is the cause of a run stopped by the user.
-var errInterrupted = errors.New("interrupted: waiting for calls in flight")
+var errInterrupted = errors.New("interrupted")
 
 func (a *app) score(o *opened) error {
 	if err := o.x.CheckScorer(); err != nil {

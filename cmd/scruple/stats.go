@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -180,5 +181,5 @@ func (a *app) describe(p procedure.Procedure) error {
 // columns prints one of the texts, whose tabs set off columns.
 func (a *app) columns(name string, data any) error {
 	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	return errors.Join(texts().ExecuteTemplate(t, name, data), t.Flush())
+	return cmp.Or(texts().ExecuteTemplate(t, name, data), t.Flush())
 }

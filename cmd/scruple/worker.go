@@ -226,7 +226,9 @@ func (a *app) takePart(ctx context.Context, db *store.DB, r *experiment.Run, lef
 		if err := a.keepFiles(ctx, db, r); err != nil {
 			return err
 		}
-		if err := q.Entrust(ctx, r, left, worker.Entrusting{NoReuse: opt.noReuse, Score: opt.detach, Version: version()}); err != nil {
+		db.Await()
+		err := q.Entrust(ctx, r, left, worker.Entrusting{NoReuse: opt.noReuse, Score: opt.detach, Version: version()})
+		if err != nil && !errors.Is(err, store.ErrEntrusted) { // by another process, meanwhile
 			return err
 		}
 	}

@@ -122,7 +122,7 @@ func (c *Collector) outcomes(a *Analysis, from Sources) {
 				continue
 			}
 			t := c.tallies[i]
-			a.Arms = append(a.Arms, Arm{ID: arm.ID, Levels: arm.Levels, Role: arm.Role, Simulated: arm.Simulated, Given: arm.Given,
+			a.Arms = append(a.Arms, Arm{ID: arm.ID, Levels: arm.Levels, Role: arm.Role, Simulated: arm.Simulated, Given: arm.Given, NoRun: slices.Contains(from.NoRun, arm.ID),
 				Planned: a.Run.Items * a.Run.Replicates, OK: t.kinds[eval.OK], Malformed: t.kinds[eval.Malformed],
 				Refused: t.kinds[eval.Refused], Failed: t.kinds[eval.Failed], Reasons: counts(t.reasons), Notes: counts(t.notes)})
 		}

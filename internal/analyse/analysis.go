@@ -183,10 +183,16 @@ func (r Run) Retry() string {
 }
 
 // Remedy is what to do about failed trials of arms: to ask them again, of answers in a file after
-// the file is complete. study is what the command takes, "" if the reader knows.
+// the file is complete, and of a tag that no run had in the next run. study is what the command
+// takes, "" if the reader knows.
 func (r Run) Remedy(study string, arms ...Arm) string {
 	remedy := "retry with `" + strings.TrimSpace(r.Retry()+" "+study) + "`"
-	if failed := slices.DeleteFunc(slices.Clone(arms), func(a Arm) bool { return a.Failed == 0 }); len(failed) > 0 && !slices.ContainsFunc(failed, func(a Arm) bool { return !a.Given }) {
+	failed := slices.DeleteFunc(slices.Clone(arms), func(a Arm) bool { return a.Failed == 0 })
+	switch {
+	case len(failed) == 0:
+	case !slices.ContainsFunc(failed, func(a Arm) bool { return !a.NoRun }):
+		return "no run had the tag of the answers, and the next run takes those of the one that has it"
+	case !slices.ContainsFunc(failed, func(a Arm) bool { return !a.Given }):
 		return "complete the file of answers, then " + remedy
 	}
 	return remedy
@@ -242,7 +248,8 @@ type Arm struct {
 	Levels    []eval.Level `json:"levels"`
 	Role      eval.Role    `json:"role,omitempty"`
 	Simulated bool         `json:"simulated,omitempty"`
-	Given     bool         `json:"given,omitempty"` // its answers are from a file
+	Given     bool         `json:"given,omitempty"`  // its answers are from a file
+	NoRun     bool         `json:"no_run,omitempty"` // no run had the tag of those that it takes
 	// SimulatedJudge is true if a simulation judged its answers.
 	SimulatedJudge bool `json:"simulated_judge,omitempty"`
 	// Judges are those of its answers, with the versions that answered, where arms have different ones.
@@ -347,6 +354,9 @@ type Estimate struct {
 	// many units they judged. JudgeAlone: it depends on a judge whom no person checked.
 	ByJudge    *eval.Measured `json:"by_judge,omitempty"`
 	JudgeAlone bool           `json:"judge_alone,omitempty"`
+	// Disputed are units on which people differ and nobody decided: they are left out of the
+	// sample of people, which is none at random then.
+	Disputed int `json:"disputed,omitempty"`
 	// Combined: it combines verdicts of a judge, so people's verdicts do not correct it.
 	Combined bool `json:"combines_verdicts,omitempty"`
 	// Assumes is what the interval takes for granted, where the data cannot show it.

@@ -12,6 +12,37 @@ import (
 	"github.com/scruple-eval/scruple/stats"
 )
 
+// disputed counts the units of an arm on which people differ and nobody decided, and those that
+// people judged, if they correct the metric.
+func (c *Collector) disputed(arm, metric int, s selection) (differ, of int) {
+	m, rated := c.suite.Metrics[metric], c.rated[c.arms[arm].ID]
+	if len(rated) == 0 || m.Judge != eval.JudgeYes && m.Judge != eval.JudgeNo {
+		return 0, 0
+	}
+	in := make(map[string]bool, len(s.items))
+	for _, i := range s.items {
+		in[c.items[i].ID] = true
+	}
+	for _, x := range rated {
+		switch {
+		case !in[x.Trial.Item]:
+		case x.Differ:
+			differ, of = differ+1, of+1
+		case x.Human != nil:
+			of++
+		}
+	}
+	return differ, of
+}
+
+// leftOut says that people differ on some of the units that they judged, if they do.
+func leftOut(differ, of int) []string {
+	if differ == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d of %s that people judged are left out, since people differ on them: the others are no random sample; decide with `scruple annotate --adjudicate`", differ, text.Plural(of, "unit", "units"))}
+}
+
 // judgedUnits are the units of an arm that a metric counts, with what the judge and people
 // say of them, and those that need no judge. It is false unless people judged some.
 func (c *Collector) judgedUnits(arm, metric int, s selection, values []cell) (units stats.Judged, ok bool) {
@@ -67,6 +98,8 @@ func (c *Collector) byJudge(e *Estimate, x armScores) {
 // byPeople corrects an estimate by what people say of some of its units.
 func (c *Collector) byPeople(e *Estimate, x armScores, s selection, level float64) error {
 	c.byJudge(e, x)
+	differ, of := c.disputed(x.arm, x.metric, s)
+	e.Disputed, e.Warnings = differ, append(e.Warnings, leftOut(differ, of)...)
 	correct := func(values []cell) (stats.JudgedRate, bool, error) {
 		units, ok := c.judgedUnits(x.arm, x.metric, s, values)
 		if !ok {
@@ -113,6 +146,11 @@ func short(x Number) string { return fmt.Sprintf("%.3g", float64(x)) }
 // differenceByPeople corrects a comparison of two arms on the items that both have, if people judged
 // units of both. What the judge alone says stays beside it.
 func (c *Collector) differenceByPeople(r *Comparison, k contest, s selection, t tester) error {
+	differA, ofA := c.disputed(c.armIdx[k.pair.A], k.metric, s)
+	differB, ofB := c.disputed(c.armIdx[k.pair.B], k.metric, s)
+	for _, said := range leftOut(differA+differB, ofA+ofB) {
+		r.warn(said)
+	}
 	a, okA := c.judgedUnits(c.armIdx[k.pair.A], k.metric, s, k.a)
 	b, okB := c.judgedUnits(c.armIdx[k.pair.B], k.metric, s, k.b)
 	if !okA || !okB {
@@ -217,13 +255,13 @@ type Rated struct {
 	eval.Rating
 	Cluster string // of the item
 	Human   *bool  // nil: no person said anything, or people differ
+	Differ  bool   // people differ, and nobody decided
 }
 
 // Ratings are those of one judge.
 type Ratings struct {
-	Judge  string
-	Rated  []Rated
-	Differ int // units on which people differ and nobody decided
+	Judge string
+	Rated []Rated
 }
 
 // byArm are the ratings of each arm.
@@ -280,13 +318,18 @@ type CorrectedRate struct {
 	Warnings  []string `json:"warnings,omitempty"`
 }
 
-// judgeAndPeople returns nil if people judged none of the units.
+// judgeAndPeople returns nil if people judged none of the units. If they differ on all that they
+// judged, it says so and has no measure.
 func judgeAndPeople(r *Ratings, level float64) (*JudgeAndPeople, error) {
 	j := &JudgeAndPeople{Judge: r.Judge, Units: len(r.Rated)}
 	byType := map[string]*JudgeErrors{}
 	byArm := map[string][]Rated{}
 	var arms []string
+	differ := 0
 	for _, x := range r.Rated {
+		if x.Differ {
+			differ++
+		}
 		if byArm[x.Trial.Arm] == nil {
 			arms = append(arms, x.Trial.Arm)
 		}
@@ -313,8 +356,14 @@ func judgeAndPeople(r *Ratings, level float64) (*JudgeAndPeople, error) {
 			j.Neither++
 		}
 	}
-	if j.N() == 0 {
+	j.Warnings = leftOut(differ, differ+j.N())
+	switch {
+	case j.N() == 0 && differ == 0:
 		return nil, nil
+	case j.N() == 0:
+		j.Agreement, j.AgreeLow, j.AgreeHigh = Undefined(), Undefined(), Undefined()
+		j.Kappa, j.Low, j.High = Undefined(), Undefined(), Undefined()
+		return j, nil
 	}
 	kappa, err := stats.CohenKappa([][]int{{j.Both, j.JudgeOnly}, {j.PeopleOnly, j.Neither}}, stats.Unweighted, level)
 	if err != nil {
@@ -326,9 +375,6 @@ func judgeAndPeople(r *Ratings, level float64) (*JudgeAndPeople, error) {
 	j.Agreement, j.AgreeLow, j.AgreeHigh = Number(kappa.Agreement), Number(same.Low), Number(same.High)
 	if kappa.Undefined != "" {
 		j.Warnings = append(j.Warnings, "kappa is undefined: "+kappa.Undefined)
-	}
-	if r.Differ > 0 {
-		j.Warnings = append(j.Warnings, fmt.Sprintf("left out %s on which people differ: decide with `scruple annotate --adjudicate`", text.Plural(r.Differ, "unit", "units")))
 	}
 	for _, t := range byType {
 		j.Types = append(j.Types, *t)

@@ -14,8 +14,8 @@ import (
 // judgedStudy is two arms on n items: the truth of each answer, a judge that passes a share
 // of wrong answers of arm v (30 %) and few of arm s (3 %), and people who judged the first
 // `people` items of both. Every tenth answer of s cannot be read, so it is wrong without a
-// judge.
-func judgedStudy(t *testing.T, metric eval.Metric, n, people int) *analyse.Analysis {
+// judge. On the first `differ` items people differ, and nobody decided.
+func judgedStudy(t *testing.T, metric eval.Metric, n, people int, differ ...int) *analyse.Analysis {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
 	s := &eval.Suite{Name: "judged", Metrics: []eval.Metric{metric}}
@@ -35,7 +35,9 @@ func judgedStudy(t *testing.T, metric eval.Metric, n, people int) *analyse.Analy
 				kind, right, judge = eval.Malformed, false, false
 			} else {
 				x := analyse.Rated{Rating: eval.Rating{Trial: eval.Trial{Item: it.ID, Arm: arm.ID, Replicate: 1}, Yes: judge}, Cluster: it.ID}
-				if i < people {
+				if i < append(differ, 0)[0] {
+					x.Differ = true
+				} else if i < people {
 					x.Human = &right
 				}
 				ratings.Rated = append(ratings.Rated, x)
@@ -60,6 +62,27 @@ func judgedStudy(t *testing.T, metric eval.Metric, n, people int) *analyse.Analy
 		t.Fatal(err)
 	}
 	return a
+}
+
+// TestPeopleDiffer: a sample without the answers on which people differ is none at random, and
+// estimates, comparisons and the comparison of the judge with people say so.
+func TestPeopleDiffer(t *testing.T) {
+	m := eval.Metric{Name: "rate", Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems, Binary: true, Judge: eval.JudgeYes}
+	for differ, corrected := range map[int]bool{0: true, 20: true, 60: false} {
+		a := judgedStudy(t, m, 200, 60, differ)
+		e, _ := a.Estimate("v", "rate")
+		c, _ := a.Comparison("v", "s", "rate")
+		want := fmt.Sprintf("%d of 60 units that people judged are left out, since people differ on them", differ)
+		if e.Disputed != differ || (e.ByJudge != nil) != corrected || strings.Contains(strings.Join(e.Warnings, "; "), want) != (differ > 0) {
+			t.Errorf("%d: %+v", differ, e)
+		}
+		if of := fmt.Sprintf(" of %d units that people judged are left out", 60+54); strings.Contains(strings.Join(c.Warnings, "; "), of) != (differ > 0) {
+			t.Errorf("%d: %q", differ, c.Warnings)
+		}
+		if j := a.JudgeAndPeople; j == nil || j.Kappa.Defined() != corrected || (len(j.Warnings) > 0) != (differ > 0) {
+			t.Errorf("%d: %+v", differ, j)
+		}
+	}
 }
 
 // TestCorrectedByPeople: estimates and comparisons are those that people's labels correct, so

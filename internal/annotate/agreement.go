@@ -132,15 +132,18 @@ func (g *Agreement) failed(err error) error {
 
 // compareAutomatic compares the first answers of each person about the subjects that were
 // drawn for it with the automatic result, if the groups of the queue are options of the
-// first question.
+// first question. A queue that cannot be made now leaves this comparison out.
 func (r *Result) compareAutomatic(list *[]Agreement, source Source) error {
 	q := r.Task.Ask[0]
 	if q.Type != "choice" || !slices.ContainsFunc(r.queue.Strata, func(s string) bool { return slices.Contains(q.Options, s) }) {
 		return nil
 	}
 	queued, err := source.Queue(r.Task.Queue)
-	if err != nil {
-		return fmt.Errorf("comparing people in task %s with the automatic result: %w", r.Task.Name, err)
+	if err != nil { // for now: the run is unfinished, or a label is in doubt
+		g := r.agreement("people", "the automatic result", q.Text, 0)
+		g.Notes = []string{err.Error()}
+		r.leaveOut(g)
+		return nil
 	}
 	now := map[eval.Trial]string{}
 	for _, x := range queued {

@@ -71,7 +71,18 @@ type File struct {
 	Format  string // "" for the one that the name ends in, jsonl if that is none
 	Offsets string
 	Person  string
+	From    string // the person's name in the file, if it is another
+	Reason  string // of answers that correct those that are stored; "": there are none
 	Version string
+}
+
+// Imported counts what became of the records of a file.
+type Imported struct {
+	Answers int // stored now
+	Skipped int // subjects without an answer
+	Others  int // records of other people, which are left out
+	// Unchecked are answers that do not say what text they are about.
+	Unchecked int
 }
 
 // A record is an answer on its way from or to another tool. Its text is all pages,
@@ -88,7 +99,8 @@ type record struct {
 	Text     string    `json:"text,omitempty"`
 	Spans    []outSpan `json:"spans,omitempty"`
 
-	from string // place in a file
+	textHash string // of Text, which tables do not have
+	from     string // place in a file
 }
 
 // An outSpan is a passage of the text of a record.
@@ -223,11 +235,12 @@ func (f File) fromLines(study.Task) (list []record, err error) {
 
 // Import adds the answers in a file to a person's work: all or none. An answer that was
 // imported before is left out, so that an import that was interrupted can be repeated;
-// another answer to its subject is an error. Subjects without an answer are skipped.
-func (p Place) Import(t study.Task, source Source, f File) (n, skipped int, err error) {
+// another answer to its subject needs a reason, and both stay in the file. Subjects without an
+// answer are skipped.
+func (p Place) Import(t study.Task, source Source, f File) (in Imported, err error) {
 	t = t.Full()
 	if err := p.checkMay(t, f.Person); err != nil {
-		return 0, 0, err
+		return in, err
 	}
 	if f.Format == "" {
 		f.Format = "jsonl"
@@ -237,64 +250,73 @@ func (p Place) Import(t study.Task, source Source, f File) (n, skipped int, err 
 	}
 	from, _, err := formatOf("--format", f.Format, f.Offsets)
 	if err != nil {
-		return 0, 0, err
+		return in, err
 	}
 	list, err := from.read(f, t)
 	if err == nil {
-		list, err = f.own(list)
+		list, in.Others, err = f.own(list)
 	}
 	if err == nil && len(list) == 0 {
 		err = fmt.Errorf("%s has no answers", f.Name)
 	}
 	if err != nil {
-		return 0, 0, err
+		return in, err
 	}
 	q, err := p.queue(t, source)
 	if err != nil {
-		return 0, 0, err
+		return in, err
 	}
 	d, err := p.open(t, q, source, f.Person, f.Version)
 	if err != nil {
-		return 0, 0, err
+		return in, err
 	}
 	defer func() { err = errors.Join(err, d.log.Close()) }()
-	events, skipped, err := d.imported(list, f)
-	if err == nil && skipped == len(list) {
-		err = fmt.Errorf("%s has no answers, only %s without one", f.Name, text.Plural(skipped, "subject", "subjects"))
+	events, err := d.imported(list, f, &in)
+	if err == nil && in.Skipped == len(list) {
+		err = fmt.Errorf("%s has no answers, only %s without one", f.Name, text.Plural(in.Skipped, "subject", "subjects"))
 	}
 	if err != nil {
-		return 0, 0, err
+		return in, err
 	}
 	for _, e := range events {
 		if _, err := d.append(eventImport, e); err != nil {
-			return n, skipped, err
+			return in, err
 		}
-		n++
+		in.Answers++
 	}
-	return n, skipped, d.record()
+	return in, d.record()
 }
 
-// own returns the records of the person. A file of one other person, or without names, is
-// theirs: names differ between tools.
-func (f File) own(list []record) ([]record, error) {
+// own returns the records of the person, and counts those of others. A file of one other person is
+// theirs, since names differ between tools. So are answers without a name, if it names nobody else.
+func (f File) own(list []record) (own []record, others int, err error) {
 	var names []string
-	for _, x := range list {
-		if !slices.Contains(names, x.By) && !(x.By == "" && x.blank()) {
+	var nameless *record
+	for i := range list {
+		switch x := &list[i]; {
+		case x.By != "" && !slices.Contains(names, x.By):
 			names = append(names, x.By)
+		case x.By == "" && !x.blank():
+			nameless = cmp.Or(nameless, x)
 		}
 	}
-	if slices.Contains(names, f.Person) {
-		return slices.DeleteFunc(list, func(x record) bool { return x.By != f.Person && !(x.By == "" && x.blank()) }), nil
+	slices.Sort(names)
+	name, all := cmp.Or(f.From, f.Person), cmp.Or(strings.Join(names, ", "), "people without a name")
+	has := slices.Contains(names, name)
+	switch {
+	case nameless != nil && len(names) > one(has):
+		return nil, 0, fmt.Errorf("%s: an answer without a name, in a file with those of %s: write whose it is into the column by (in Label Studio: completed_by), or remove it", nameless.from, all)
+	case !has && (f.From != "" || len(names) > 1):
+		return nil, 0, fmt.Errorf("%s has answers of %s, none of %s: name one of them with --from", f.Name, all, name)
+	case has:
+		own = slices.DeleteFunc(slices.Clone(list), func(x record) bool { return x.By != "" && x.By != name })
+		return own, len(list) - len(own), nil
 	}
-	if len(names) > 1 {
-		slices.Sort(names)
-		return nil, fmt.Errorf("%s has the answers of %s: say whose with --as", f.Name, strings.Join(names, ", "))
-	}
-	return list, nil
+	return list, 0, nil
 }
 
 // imported checks all answers of a file, and counts the subjects without one.
-func (d *desk) imported(list []record, f File) (events []Event, skipped int, err error) {
+func (d *desk) imported(list []record, f File, in *Imported) (events []Event, err error) {
 	seen := map[Subject]bool{}
 	for i := range list {
 		x := &list[i]
@@ -302,31 +324,28 @@ func (d *desk) imported(list []record, f File) (events []Event, skipped int, err
 		switch {
 		case err != nil:
 		case e == nil:
-			skipped++
+			in.Skipped++
 			continue
 		case seen[x.Subject]:
 			err = fmt.Errorf("%v has two answers", x.Subject)
-		case d.work.given[slot{x.Subject, passFirst}] == nil:
-			events = append(events, *e)
-		case !d.has(e):
-			err = fmt.Errorf("%v was answered already", x.Subject)
+		default:
+			g := d.work.given[slot{x.Subject, passFirst}]
+			stored := g != nil && g.Final != nil // not skipped
+			switch same := stored && g.Final.Swapped == e.Swapped && g.Final.Answer.equal(e.Answer); {
+			case stored && !same && f.Reason == "":
+				err = fmt.Errorf("%v was answered already, and otherwise: correct the answer with --reason (both stay in the file)", x.Subject)
+			case !same:
+				in.Unchecked += one(x.textHash == "")
+				events = append(events, *e)
+			}
 		}
 		if err != nil {
-			return nil, 0, fmt.Errorf("%s: %w", x.from, err)
+			return nil, fmt.Errorf("%s: %w", x.from, err)
 		}
 		seen[x.Subject] = true
 	}
-	return events, skipped, nil
+	return events, nil
 }
-
-// has reports whether an answer was imported before.
-func (d *desk) has(e *Event) bool {
-	g := d.work.given[slot{*e.Subject, passFirst}]
-	return g.Final != nil && g.First == g.Final && g.First.Sighted && strings.HasPrefix(g.First.Reason, importedFrom) &&
-		g.First.Swapped == e.Swapped && g.First.Answer.equal(e.Answer)
-}
-
-const importedFrom = "imported from "
 
 // event is a record as an event; nil if it has no answer.
 func (d *desk) event(x *record, f File) (*Event, error) {
@@ -341,8 +360,12 @@ func (d *desk) event(x *record, f File) (*Event, error) {
 	}
 	shown := list[0]
 	// The text, all of it or its pages, tells whether the file is of this study.
-	if x.Text != "" && !slices.ContainsFunc(list, func(shown Shown) bool { return x.Text == shown.text() || x.Text == shown.joined() }) {
-		return nil, fmt.Errorf("the text of %v is not that of the study", s)
+	if x.Text != "" {
+		x.textHash = hashOf([]byte(x.Text))
+	}
+	exported := func(text string) bool { return hashOf([]byte(text)) == x.textHash }
+	if x.textHash != "" && !slices.ContainsFunc(list, func(shown Shown) bool { return exported(shown.text()) || exported(shown.joined()) }) {
+		return nil, fmt.Errorf("the text of %v is not that of the study: export the task anew, and let people judge the text as it is now", s)
 	}
 	// A person's empty record counts as an answer if every question may be left open.
 	needed := slices.ContainsFunc(d.task.Ask, func(q study.Question) bool { return !q.Optional && q.When == "" })
@@ -358,9 +381,16 @@ func (d *desk) event(x *record, f File) (*Event, error) {
 	if err := x.Answer.check(shown, false); err != nil {
 		return nil, err
 	}
+	answer, reason := x.Answer.exact(shown), "imported from "+f.Name
+	if err := d.fits(s, answer); err != nil {
+		return nil, err
+	}
+	if f.Reason != "" {
+		reason += ": " + f.Reason
+	}
 	// What another tool showed is not known: the answers count in no agreement of
 	// blind ones.
-	return &Event{Pass: passFirst, Subject: &s, Shown: shown.Hash(), Swapped: swapped, Answer: x.Answer.exact(shown), Sighted: true, Reason: importedFrom + f.Name}, nil
+	return &Event{Pass: passFirst, Subject: &s, Shown: shown.Hash(), Swapped: swapped, Answer: answer, Sighted: true, Reason: reason}, nil
 }
 
 // place finds the passages of an answer in the pages.
@@ -549,14 +579,14 @@ func (x *record) fromRegion(t study.Task, r spanfile.Region) error {
 }
 
 // columns are those before the columns of the questions.
-var columns = []string{"item", "arm", "other", "replicate", "unit", "shown_as_a", "by", "at"}
+var columns = []string{"item", "arm", "other", "replicate", "unit", "shown_as_a", "by", "at", "text_sha256"}
 
 // tableOf has a column for each question; passages are JSON.
 func tableOf(t study.Task, list []record) [][]string {
 	rows := [][]string{columnsOf(t)}
 	for _, x := range list {
 		s := x.Subject
-		row := []string{s.Item, s.Arm, s.Other, fmt.Sprint(s.Replicate), s.Unit, x.ShownAsA, x.By, x.At}
+		row := []string{s.Item, s.Arm, s.Other, fmt.Sprint(s.Replicate), s.Unit, x.ShownAsA, x.By, x.At, hashOf([]byte(x.Text))}
 		for _, q := range t.Ask {
 			value := string(x.Answer[q.Name])
 			switch q.Type {
@@ -606,7 +636,7 @@ func (f File) fromTable(t study.Task) (list []record, err error) {
 	}
 	for _, row := range answers.Rows {
 		cell := func(name string) string { return strings.TrimSpace(c.Cell(row, name).Text) }
-		x := record{Subject: Subject{Item: cell("item"), Arm: cell("arm"), Other: cell("other"), Unit: cell("unit")}, ShownAsA: cell("shown_as_a"), By: cell("by"), Answer: Answer{}, from: answers.Place(row, -1)}
+		x := record{Subject: Subject{Item: cell("item"), Arm: cell("arm"), Other: cell("other"), Unit: cell("unit")}, ShownAsA: cell("shown_as_a"), By: cell("by"), textHash: cell("text_sha256"), Answer: Answer{}, from: answers.Place(row, -1)}
 		if number := cell("replicate"); number != "" { // of an item
 			if x.Subject.Replicate, err = strconv.Atoi(number); err != nil {
 				return nil, c.Errorf(row, "replicate", "replicate: %q is not a number", number)

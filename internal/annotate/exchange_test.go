@@ -77,7 +77,7 @@ func TestExchange(t *testing.T) {
 				for _, other := range text.Units {
 					if wrong := file; other != offsets {
 						wrong.Offsets = string(other)
-						if _, _, err := p.Import(everything, source, wrong); err == nil {
+						if _, err := p.Import(everything, source, wrong); err == nil {
 							t.Errorf("offsets of %s were read as %s", offsets, other)
 						}
 						os.Remove(p.workPath("all", "ben"))
@@ -85,8 +85,8 @@ func TestExchange(t *testing.T) {
 						forget(t, &p)
 					}
 				}
-				if n, _, err := p.Import(everything, source, file); err != nil || n != 3 {
-					t.Fatalf("%d: %v\n%s", n, err, data)
+				if in, err := p.Import(everything, source, file); err != nil || in.Answers != 3 {
+					t.Fatalf("%+v: %v\n%s", in, err, data)
 				}
 				w, err := p.ReadWork("all", "ben")
 				if err != nil {
@@ -100,8 +100,8 @@ func TestExchange(t *testing.T) {
 						t.Errorf("got  %s\nwant %s", got, text)
 					}
 				}
-				if n, _, err := p.Import(everything, source, file); err != nil || n != 0 {
-					t.Errorf("%d answers were imported again: %v", n, err)
+				if in, err := p.Import(everything, source, file); err != nil || in.Answers != 0 {
+					t.Errorf("%d answers were imported again: %v", in.Answers, err)
 				}
 			})
 		}
@@ -127,8 +127,8 @@ func TestExchangeOfOddAnswers(t *testing.T) {
 		if err := errors.Join(err, errOut); err != nil {
 			t.Fatal(err)
 		}
-		if n, _, err := p.Import(task, source, File{Name: "f", Data: out.Data, Format: format, Offsets: codePoints, Person: "ben"}); n != 1 || err != nil {
-			t.Errorf("%s: %d answers, %v\n%s", format, n, err, out.Data)
+		if in, err := p.Import(task, source, File{Name: "f", Data: out.Data, Format: format, Offsets: codePoints, Person: "ben"}); in.Answers != 1 || err != nil {
+			t.Errorf("%s: %+v, %v\n%s", format, in, err, out.Data)
 		} else if w, err := p.ReadWork("t", "ben"); err != nil || string(w.order[0].First.Answer["by"]) != `"yes"` {
 			t.Errorf("%s: %v, %v", format, err, w)
 		}
@@ -169,7 +169,7 @@ func TestImportRefusals(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		p := Place{Study: "s", Dir: filepath.Join(dir, "annotations"), Ledger: filepath.Join(dir, ledger.Name), Now: func() time.Time { return clock }}
-		_, _, err := p.Import(everything, emoji{corpus{2}}, File{Name: "f", Data: []byte(test.data), Format: test.format, Offsets: codePoints, Person: "anna"})
+		_, err := p.Import(everything, emoji{corpus{2}}, File{Name: "f", Data: []byte(test.data), Format: test.format, Offsets: codePoints, Person: "anna"})
 		if err == nil || !strings.Contains(err.Error(), test.words) {
 			t.Errorf("%s %s: %v, want %q", test.format, test.data, err, test.words)
 		}
@@ -238,7 +238,7 @@ func TestLabelStudioTasks(t *testing.T) {
 }
 
 // An import that was interrupted is completed by repeating it. Another answer to a
-// subject is refused, and so is a file with two.
+// subject needs a reason, and a file with two is refused.
 func TestImportIsRepeated(t *testing.T) {
 	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
 	p := at(t, &clock)
@@ -248,23 +248,117 @@ func TestImportIsRepeated(t *testing.T) {
 	task := label
 	task.Again = study.Again{}
 	for _, step := range []struct {
-		data string
-		n    int
-		err  string
+		data, reason string
+		n            int
+		err          string
 	}{
-		{line("i00", "yes") + line("i01", "no"), 2, ""},
-		{line("i00", "yes") + line("i01", "no") + line("i02", "yes"), 1, ""},
-		{line("i00", "yes") + line("i01", "yes") + line("i03", "yes"), 0, "i01 was answered already"},
-		{line("i04", "yes") + line("i04", "yes"), 0, "i04 has two answers"},
-		{line("i03", "yes"), 1, ""},
+		{line("i00", "yes") + line("i01", "no"), "", 2, ""},
+		{line("i00", "yes") + line("i01", "no") + line("i02", "yes"), "", 1, ""},
+		{line("i00", "yes") + line("i01", "yes") + line("i03", "yes"), "", 0, "i01 was answered already, and otherwise: correct the answer with --reason"},
+		{line("i04", "yes") + line("i04", "yes"), "", 0, "i04 has two answers"},
+		{line("i03", "yes"), "", 1, ""},
+		{line("i00", "yes") + line("i01", "yes"), "a slip", 1, ""},
+		{line("i00", "yes") + line("i01", "yes"), "a slip", 0, ""},
+		{line("i01", "yes"), "", 0, ""},
 	} {
-		n, _, err := p.Import(task, corpus{6}, File{Name: "f", Data: []byte(step.data), Format: "jsonl", Offsets: codePoints, Person: "anna"})
-		if n != step.n || (step.err == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), step.err) {
-			t.Errorf("%s: %d, %v, want %d, %q", step.data, n, err, step.n, step.err)
+		in, err := p.Import(task, corpus{6}, File{Name: "f", Data: []byte(step.data), Format: "jsonl", Offsets: codePoints, Person: "anna", Reason: step.reason})
+		if in.Answers != step.n || (step.err == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), step.err) {
+			t.Errorf("%s: %+v, %v, want %d, %q", step.data, in, err, step.n, step.err)
 		}
 	}
-	if w, err := p.ReadWork("t", "anna"); err != nil || len(w.order) != 4 {
-		t.Errorf("%d answers are stored, want 4: %v", len(w.order), err)
+	w, err := p.ReadWork("t", "anna")
+	if err != nil || len(w.order) != 4 {
+		t.Fatalf("%d answers are stored, want 4: %v", len(w.order), err)
+	}
+	if g := w.given[slot{Subject{Item: "i01"}, passFirst}]; g.First.Answer.Text("q") != "no" || g.Final.Answer.Text("q") != "yes" || g.Final.Reason != "imported from f: a slip" {
+		t.Errorf("%+v, %+v", g.First, g.Final)
+	}
+}
+
+// Answers are about the text that was exported: a file is refused in every format if the study shows
+// another. Answers without a text or its hash are counted.
+func TestImportOfAnotherText(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	task := label
+	task.Again = study.Again{}
+	for _, format := range Formats() {
+		p := at(t, &clock)
+		d := openOf(t, p, task, corpus{2}, "anna")
+		for range 2 {
+			if err := d.say(t, "yes"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d.close()
+		out, err := p.Export(task, corpus{2}, format, codePoints)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := File{Name: "f", Data: out.Data, Format: format, Offsets: codePoints, Person: "ben"}
+		if _, err := p.Import(task, revised{corpus{2}, map[string]bool{"i01": true}}, file); err == nil || !strings.Contains(err.Error(), "the text of i01 is not that of the study") {
+			t.Errorf("%s: %v", format, err)
+		}
+		if in, err := p.Import(task, corpus{2}, file); err != nil || in.Answers != 2 || in.Unchecked != 0 {
+			t.Errorf("%s: %+v, %v", format, in, err)
+		}
+	}
+	file := File{Name: "f.csv", Data: []byte("item,text_sha256,q\ni00,,yes\ni01,,\n"), Offsets: codePoints, Person: "ben"}
+	if in, err := at(t, &clock).Import(task, corpus{2}, file); err != nil || in.Answers != 1 || in.Unchecked != 1 {
+		t.Errorf("%+v, %v", in, err)
+	}
+}
+
+// An import corrects an answer of the browser, whose first form still counts in agreement, and
+// answers what was skipped.
+func TestImportCorrects(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	task := label
+	task.Again = study.Again{}
+	p := at(t, &clock)
+	d := openOf(t, p, task, corpus{2}, "anna")
+	k, place, _, _ := d.next()
+	if err := d.say(t, "yes"); err != nil {
+		t.Fatal(err)
+	}
+	skipped, _, _, _ := d.next()
+	_, err := d.append(eventSkip, Event{Pass: passFirst, Subject: &skipped.subject, Place: place, Reason: "unclear"})
+	d.close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := func(s Subject, answer string) string {
+		return fmt.Sprintf(`{"subject":{"item":%q},"answer":{"q":%q}}`, s.Item, answer) + "\n"
+	}
+	for _, step := range []struct {
+		data, reason string
+		n            int
+	}{{line(k.subject, "yes") + line(skipped.subject, "no"), "", 1}, {line(k.subject, "no") + line(skipped.subject, "no"), "misread", 1}} {
+		in, err := p.Import(task, corpus{2}, File{Name: "f", Data: []byte(step.data), Format: "jsonl", Offsets: codePoints, Person: "anna", Reason: step.reason})
+		if err != nil || in.Answers != step.n {
+			t.Fatalf("%s: %+v, %v, want %d", step.data, in, err, step.n)
+		}
+	}
+	w, err := p.ReadWork("t", "anna")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g := w.given[k]; g.First.Sighted || g.First.Answer.Text("q") != "yes" || !g.Final.Sighted || g.Final.Answer.Text("q") != "no" {
+		t.Errorf("%+v, %+v", g.First, g.Final)
+	}
+	if r, err := p.Result(task, corpus{2}); err != nil || len(r.Settled) != 2 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// Gold that the page of a unit refuses is refused in a file, too: a lock would keep it for good.
+func TestImportOfGold(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	for value, want := range map[string]string{"unfit": "f.csv:2: no date", "nowhere": `f.csv:2: document "i00": `, "2024-03-15": ""} {
+		data := `item,unit,exists,value,quote` + "\n" + `i00,u1,present,` + value + `,"[{""start"":0,""end"":4,""text"":""text"",""question"":""quote""}]"` + "\n"
+		in, err := at(t, &clock).Import(study.Task{Name: "t", Kind: "gold"}, corpus{1}, File{Name: "f.csv", Data: []byte(data), Offsets: codePoints, Person: "anna"})
+		if in.Answers != one(want == "") || (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %+v, %v, want %q", value, in, err, want)
+		}
 	}
 }
 
@@ -288,8 +382,8 @@ func TestExchangeOfPairs(t *testing.T) {
 		}
 		data := exported.Data
 		file := File{Name: "f", Data: data, Format: format, Offsets: codePoints, Person: "ben"}
-		if n, _, err := p.Import(task, corpus{8}, file); err != nil || n != 8 {
-			t.Fatalf("%s: %d, %v", format, n, err)
+		if in, err := p.Import(task, corpus{8}, file); err != nil || in.Answers != 8 {
+			t.Fatalf("%s: %+v, %v", format, in, err)
 		}
 		w, err := p.ReadWork("t", "ben")
 		if err != nil {
@@ -306,32 +400,39 @@ func TestExchangeOfPairs(t *testing.T) {
 	}
 	p := at(t, &clock)
 	file := File{Name: "f", Data: []byte(`{"subject":{"item":"i00","arm":"secret-arm","other":"other-arm","replicate":1},"answer":{"better":"A"}}`), Format: "jsonl", Offsets: codePoints, Person: "ben"}
-	if _, _, err := p.Import(task, corpus{8}, file); err == nil || !strings.Contains(err.Error(), `shown_as_a is "": want the arm`) {
+	if _, err := p.Import(task, corpus{8}, file); err == nil || !strings.Contains(err.Error(), `shown_as_a is "": want the arm`) {
 		t.Error(err)
 	}
 }
 
-// The answers of one person are taken from a file with those of several.
+// The answers of one person are taken from a file with those of several. Rows without a name are
+// theirs if the file names nobody else.
 func TestImportOfOnePerson(t *testing.T) {
 	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
 	for _, test := range []struct {
-		format, data, person string
-		n                    int
-		err                  string
+		format, data, person, from string
+		n, others                  int
+		err                        string
 	}{
-		{"csv", "item,by,q\ni00,anna,yes\ni00,bob,no\n", "bob", 1, ""},
-		{"csv", "item,by,q\ni00,anna,yes\ni01,bob,no\n", "carl", 0, "say whose with --as"},
-		{"csv", "item,q,boundary_note\ni00,yes,why\n", "carl", 0, `unknown column "boundary_note"`},
-		{"csv", "item,q,q\ni00,yes,no\n", "carl", 0, `duplicate column "q"`},
-		{"", "item,q\ni00,yes\ni01,maybe\n", "carl", 0, `f.csv:3: q: "maybe" is not an option`},
-		{"", "item,q\ni00,yes\n", "carl", 1, ""},
-		{"csv", "item,replicate,q\ni00,one,yes\n", "carl", 0, `f.csv:2:5: replicate: "one" is not a number`},
+		{"csv", "item,by,q\ni00,anna,yes\ni00,bob,no\n", "bob", "", 1, 1, ""},
+		{"csv", "item,by,q\ni00,anna,yes\ni01,,no\ni02,,\n", "anna", "", 2, 0, ""},
+		{"csv", "item,by,q\ni00,anna,yes\ni01,bob,no\ni02,,yes\n", "anna", "", 0, 0, `f.csv:4: an answer without a name, in a file with those of anna, bob: write whose it is into the column by`},
+		{"csv", "item,by,q\ni00,anna,yes\ni02,,yes\n", "bob", "", 0, 0, "f.csv:3: an answer without a name, in a file with those of anna:"},
+		{"csv", "item,by,q\ni00,anna,yes\ni01,bob,no\n", "carl", "", 0, 0, "f.csv has answers of anna, bob, none of carl: name one of them with --from"},
+		{"csv", "item,by,q\ni00,Ben,yes\ni01,Carl K.,no\n", "carl", "Carl K.", 1, 1, ""},
+		{"csv", "item,by,q\ni00,Ben,yes\n", "carl", "Carl K.", 0, 0, "f.csv has answers of Ben, none of Carl K."},
+		{"csv", "item,by,q\ni00,Ben,yes\n", "carl", "", 1, 0, ""},
+		{"csv", "item,q,boundary_note\ni00,yes,why\n", "carl", "", 0, 0, `unknown column "boundary_note"`},
+		{"csv", "item,q,q\ni00,yes,no\n", "carl", "", 0, 0, `duplicate column "q"`},
+		{"", "item,q\ni00,yes\ni01,maybe\n", "carl", "", 0, 0, `f.csv:3: q: "maybe" is not an option`},
+		{"", "item,q\ni00,yes\n", "carl", "", 1, 0, ""},
+		{"csv", "item,replicate,q\ni00,one,yes\n", "carl", "", 0, 0, `f.csv:2:5: replicate: "one" is not a number`},
 	} {
 		task := label
 		task.Again = study.Again{}
-		n, _, err := at(t, &clock).Import(task, corpus{6}, File{Name: "f.csv", Data: []byte(test.data), Format: test.format, Offsets: codePoints, Person: test.person})
-		if n != test.n || (test.err == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), test.err) {
-			t.Errorf("%s as %s: %d, %v, want %d, %q", test.data, test.person, n, err, test.n, test.err)
+		in, err := at(t, &clock).Import(task, corpus{6}, File{Name: "f.csv", Data: []byte(test.data), Format: test.format, Offsets: codePoints, Person: test.person, From: test.from})
+		if in.Answers != test.n || in.Others != test.others || (test.err == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), test.err) {
+			t.Errorf("%s as %s: %+v, %v, want %d, %d, %q", test.data, test.person, in, err, test.n, test.others, test.err)
 		}
 	}
 }
@@ -350,7 +451,7 @@ func TestExchangeOfUnanswered(t *testing.T) {
 			t.Errorf("%s has no subject: %s", format, text)
 		}
 		file := File{Name: "f", Data: x.Data, Format: format, Offsets: codePoints, Person: "anna"}
-		if _, _, err := p.Import(everything, emoji{corpus{3}}, file); err == nil || !strings.Contains(err.Error(), "f has no answers, only 3 subjects without one") {
+		if _, err := p.Import(everything, emoji{corpus{3}}, file); err == nil || !strings.Contains(err.Error(), "f has no answers, only 3 subjects without one") {
 			t.Errorf("%s: %v", format, err)
 		}
 	}
@@ -362,8 +463,8 @@ func TestExchangeOfUnanswered(t *testing.T) {
 	}
 	file := File{Name: "f", Format: "jsonl", Offsets: codePoints, Person: "anna"}
 	file.Data = []byte(strings.Replace(string(x.Data), `"answer":{}`, `"answer":{"q":"no"},"by":"anna"`, 1))
-	if n, skipped, err := p.Import(task, emoji{corpus{3}}, file); n != 1 || skipped != 2 || err != nil {
-		t.Errorf("imported %d, skipped %d: %v", n, skipped, err)
+	if in, err := p.Import(task, emoji{corpus{3}}, file); in.Answers != 1 || in.Skipped != 2 || err != nil {
+		t.Errorf("%+v: %v", in, err)
 	}
 	if x, err := p.Export(task, emoji{corpus{3}}, "jsonl", codePoints); err != nil || x.Answers != 1 || x.Unanswered != 2 {
 		t.Errorf("%+v, %v", x, err)

@@ -113,8 +113,8 @@ func TestExchangeOfLists(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n, _, err := p.Import(goldOfLists, source, File{Name: "f", Data: out.Data, Format: format, Offsets: codePoints, Person: "ben"}); n != 2 || err != nil {
-			t.Fatalf("%s: %d imported: %v\n%s", format, n, err, out.Data)
+		if in, err := p.Import(goldOfLists, source, File{Name: "f", Data: out.Data, Format: format, Offsets: codePoints, Person: "ben"}); in.Answers != 2 || err != nil {
+			t.Fatalf("%s: %+v, %v\n%s", format, in, err, out.Data)
 		}
 		r, err := p.Result(goldOfLists, source)
 		if err != nil || len(r.Settled) != 2 {

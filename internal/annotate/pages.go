@@ -358,6 +358,9 @@ func (s *Server) notes(w http.ResponseWriter, _ *http.Request, d *desk) error {
 		if x.Again > 0 {
 			f.About += fmt.Sprintf(", %d in the second round", x.Again)
 		}
+		if x.Decisions > 0 {
+			f.About += ", " + text.Plural(x.Decisions, "decision", "decisions")
+		}
 		f.About += fmt.Sprintf(", %v active", x.Active.Round(time.Second))
 		if n := len(x.Items); n > 0 {
 			f.About += "; first " + d.name(x.Items[0]) + ", last " + d.name(x.Items[n-1])

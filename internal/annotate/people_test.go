@@ -140,9 +140,13 @@ type automatic struct {
 	corpus
 	results  map[string]string
 	editions map[string]string
+	err      error // of the queue
 }
 
 func (a automatic) Queue(string) (list []eval.Queued, err error) {
+	if a.err != nil {
+		return nil, a.err
+	}
 	for item, result := range a.results {
 		list = append(list, eval.Queued{Trial: eval.Trial{Item: item, Arm: "m"}, Stratum: result})
 	}
@@ -307,6 +311,16 @@ func TestAutomaticAgreement(t *testing.T) {
 	if text := list[0].String(); !strings.Contains(text, "3 subjects are left out: the answer that the person saw was replaced") || !strings.Contains(text, "8 subjects: the automatic result is ambiguous") {
 		t.Error(text)
 	}
+	// A run that is unfinished has no automatic results; people are still compared with each other.
+	r.Everyone = append(r.Everyone, must(fold("t", "ben", "", nil)))
+	r.Everyone[1].given = w.given
+	waits := source
+	waits.err = errors.New("run r is unfinished")
+	list, err = r.Agreements(waits)
+	if err != nil || len(list) != 1 || list[0].Automatic || fmt.Sprint(r.Uncompared) != "[q: people and the automatic result: nothing to compare: run r is unfinished]" {
+		t.Errorf("%v, not compared %q, %v", list, r.Uncompared, err)
+	}
+	r.Everyone = r.Everyone[:1]
 	clear(source.results)
 	if list, err = r.Agreements(source); err != nil || len(list) > 0 || len(r.Uncompared) != 1 || !strings.HasSuffix(r.Uncompared[0], ": automatic and anna: nothing to compare: 50 subjects are left out: the answer that the person saw was replaced") {
 		t.Errorf("%v, not compared %q, %v", list, r.Uncompared, err)

@@ -395,15 +395,8 @@ func (d *desk) accept(e *said, passes []int) (ev Event, err error) {
 			return ev, refuse(http.StatusUnprocessableEntity, "%v", err)
 		}
 		ev.Answer = e.Answer.exact(shown)
-		if makesGold(d.task) && e.Kind != eventDraft {
-			gold := ev.Answer.unitGold(k.subject.Unit)
-			_, err := d.source.Gold(k.subject.Item, []eval.UnitGold{gold})
-			for _, of := range leaves(gold) {
-				for _, v := range of.Values {
-					err = cmp.Or(d.source.Fits(k.subject.Item, of.Unit, v), err)
-				}
-			}
-			if err != nil {
+		if e.Kind != eventDraft {
+			if err := d.fits(k.subject, ev.Answer); err != nil {
 				return ev, refuse(http.StatusUnprocessableEntity, "%s", nameless(err, k.subject.Item))
 			}
 		}
@@ -412,6 +405,21 @@ func (d *desk) accept(e *said, passes []int) (ev Event, err error) {
 	ev.Sighted = k.pass == passAdjudicate || d.work.given[slot{k.subject, passAdjudicate}] != nil // who decided saw answers
 	ev.ActiveMS, ev.WallMS = e.ActiveMS, e.WallMS
 	return ev, nil
+}
+
+// fits returns why the suite does not take an answer as gold, if it is gold.
+func (d *desk) fits(s Subject, a Answer) error {
+	if !makesGold(d.task) {
+		return nil
+	}
+	gold := a.unitGold(s.Unit)
+	_, err := d.source.Gold(s.Item, []eval.UnitGold{gold})
+	for _, of := range leaves(gold) {
+		for _, v := range of.Values {
+			err = cmp.Or(d.source.Fits(s.Item, of.Unit, v), err)
+		}
+	}
+	return err
 }
 
 // nameless is the text of an error without the id of the item, which people must not see.

@@ -99,3 +99,29 @@ func TestSessionsBeginWithWork(t *testing.T) {
 		t.Errorf("answers by session: %v; sessions %+v", count, sessions)
 	}
 }
+
+// Decisions of an adjudicator are no judged items; their session has a number as others have.
+func TestSessionsCountDecisions(t *testing.T) {
+	clock := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+	p := at(t, &clock)
+	task := label
+	task.Again = study.Again{}
+	for person, option := range map[string]string{"anna": "yes", "ben": "no"} {
+		d := open(t, p, task, person)
+		for range 6 {
+			if err := d.say(t, option); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := d.close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := open(t, p, task, "dora")
+	for range 4 {
+		d.decide(t, "yes")
+	}
+	if list := d.work.Sessions(); len(list) != 1 || list[0].Number != 1 || len(list[0].Items) != 0 || list[0].Decisions != 4 {
+		t.Errorf("%+v", list)
+	}
+}

@@ -139,11 +139,12 @@ type Session struct {
 	Start  time.Time
 	Breaks int // one ends a session; older versions had several in one
 	// Items are the subjects of new answers in their order, without those of the second
-	// round, which Again counts.
-	Items  []Subject
-	Again  int
-	Active time.Duration
-	Note   string // observations
+	// round, which Again counts, and those on whose answers the person decided.
+	Items     []Subject
+	Again     int
+	Decisions int
+	Active    time.Duration
+	Note      string // observations
 
 	id int // counts starts: older versions started a session with each look
 }
@@ -237,9 +238,12 @@ func (w *Work) answer(k slot, e ledger.Entry, ev *Event, at time.Time) {
 		w.since++
 		s := w.inSession(at)
 		s.Active += ev.active()
-		if k.pass == passAgain {
+		switch k.pass {
+		case passAgain:
 			s.Again++
-		} else {
+		case passAdjudicate:
+			s.Decisions++
+		default:
 			s.Items = append(s.Items, k.subject)
 		}
 	}
@@ -265,7 +269,7 @@ func (w *Work) inSession(at time.Time) *Session {
 func (w *Work) Sessions() (list []Session) {
 	for _, s := range w.log {
 		s.Note = w.notes[noteKey{topic: sessionTopic(s.id)}]
-		if len(s.Items) > 0 || s.Again > 0 || s.Note != "" {
+		if len(s.Items)+s.Again+s.Decisions > 0 || s.Note != "" {
 			s.Number = len(list) + 1
 			list = append(list, s)
 		}

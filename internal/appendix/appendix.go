@@ -249,13 +249,13 @@ func orNothing(parts []report.Part, otherwise string) []report.Part {
 func sessions(results []*annotate.Result) (parts []report.Part) {
 	for _, r := range results {
 		for _, w := range r.Everyone {
-			t := &eval.Table{Title: r.Task.Title + ": " + w.Person, Columns: []string{"session", "date", "first item", "last item", "items", "second round", "breaks", "active, min", "observations"}}
+			t := &eval.Table{Title: r.Task.Title + ": " + w.Person, Columns: []string{"session", "date", "first item", "last item", "items", "second round", "decisions", "breaks", "active, min", "observations"}}
 			for _, s := range w.Sessions() {
 				first, last := "–", "–"
 				if n := len(s.Items); n > 0 {
 					first, last = s.Items[0].Blind(), s.Items[n-1].Blind()
 				}
-				t.Row(eval.Count(s.Number), eval.Text(s.Start.UTC().Format(time.DateOnly)), eval.Text(first), eval.Text(last), eval.Count(len(s.Items)), eval.Count(s.Again),
+				t.Row(eval.Count(s.Number), eval.Text(s.Start.UTC().Format(time.DateOnly)), eval.Text(first), eval.Text(last), eval.Count(len(s.Items)), eval.Count(s.Again), eval.Count(s.Decisions),
 					eval.Count(s.Breaks), eval.Quantity(eval.Number(s.Active.Minutes())), eval.Text(s.Note))
 			}
 			if len(t.Rows) > 0 {

@@ -446,7 +446,8 @@ type Attempt struct {
 	Process string // the process that sent it, as host:id; set by the journal
 	Ended   bool   // an answer or an error came back
 	Err     ErrorKind
-	// Tokens and CostUSD are estimates, for a request with an unknown end, or no answer in time.
+	// Tokens and CostUSD are estimates, for a request with an unknown end, or no answer in time; or
+	// what an error says that it took, of a request that has then not ended.
 	Tokens  int
 	CostUSD float64
 }

@@ -93,8 +93,10 @@ type Capabilities struct {
 	// and of a trial in the order of its units.
 	Records func(dst []Record, c Case) ([]Record, error)
 	// Ratings reads the verdicts of the judge on each trial that did not fail as yes or
-	// no, so that the judge can be measured by people.
-	Ratings func(c Case) []Rating
+	// no, so that the judge can be measured by people: of the units of an answer, or, if
+	// RatesTrials, of whole answers.
+	Ratings     func(c Case) []Rating
+	RatesTrials bool
 	// Practice are items for people's practice, apart from those of the study. Show shows
 	// them too.
 	Practice   func() []Item

@@ -14,6 +14,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -21,11 +22,19 @@ import (
 // completeTasks lets the suite complete the tasks of the study, and checks them.
 func (x *Experiment) completeTasks() error {
 	var problems []error
+	can, rated := x.Bench.Capabilities(), "unit"
+	if can.RatesTrials {
+		rated = "trial"
+	}
 	for i, t := range x.Study.Annotation {
 		if x.Suite.Task != nil {
 			t = x.Suite.Task(kit.Suited(x.Bench), t)
 		}
-		for _, f := range t.Faults() {
+		faults := t.Faults()
+		if of := t.Full().Of; len(faults) == 0 && t.Judge && can.Ratings != nil && of != rated {
+			faults = append(faults, study.Fault{Key: ".judge", Text: fmt.Sprintf("the judge of suite %s says yes or no of %ss, and the task asks about %ss: none would be compared; use of: %s (a task that was drawn needs another name)", x.Suite.Name, rated, of, rated)})
+		}
+		for _, f := range faults {
 			problems = append(problems, x.File.Errorf(fmt.Sprintf("annotation[%d]%s", i, f.Key), "%s", f.Text))
 		}
 		x.Study.Annotation[i] = t
@@ -230,10 +239,7 @@ func (x *Experiment) ratings(scorer eval.Scorer, cases iter.Seq2[eval.Case, erro
 		}
 		for _, rating := range ratings(c) {
 			human, differ := settled(of[rating.Trial], rating.Unit, steps)
-			if differ {
-				all.Differ++
-			}
-			all.Rated = append(all.Rated, analyse.Rated{Rating: rating, Cluster: cluster[rating.Trial.Item], Human: human})
+			all.Rated = append(all.Rated, analyse.Rated{Rating: rating, Cluster: cluster[rating.Trial.Item], Human: human, Differ: differ})
 		}
 	}
 	return all, nil

@@ -218,7 +218,7 @@ func (c *runComparison) analyse(ctx context.Context) (*analyse.Analysis, error) 
 				t.Arm = wanted[t.Arm]
 			}
 			if from.Ratings != nil {
-				rated.Rated, rated.Differ = append(from.Ratings.Rated, rated.Rated...), rated.Differ+from.Ratings.Differ
+				rated.Rated = append(from.Ratings.Rated, rated.Rated...)
 			}
 			from.Ratings = rated
 		}

@@ -82,7 +82,7 @@ func (f *fixture) ScoreFiles() map[string]string { return nil }
 func (f *fixture) Close() error { return nil }
 
 func (f *fixture) Capabilities() eval.Capabilities {
-	return eval.Capabilities{Ratings: func(c eval.Case) (list []eval.Rating) {
+	return eval.Capabilities{RatesTrials: true, Ratings: func(c eval.Case) (list []eval.Rating) {
 		for t := range c.Answered() {
 			for _, v := range t.Verdicts {
 				if v.Source == eval.ByRule {

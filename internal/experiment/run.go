@@ -236,10 +236,8 @@ func (x *Experiment) Start(ctx context.Context, db *store.DB) (*Run, error) {
 		return nil, err
 	}
 	var events []store.Event // whose place in the order of all tells what tags were then
-	for _, p := range x.Bench.Pipelines() {
-		if p.Kind == "run" {
-			events = append(events, store.Event{At: now.CreatedAt, What: store.EventAnswers, Note: p.Target})
-		}
+	for _, run := range slices.Sorted(maps.Keys(x.takers())) {
+		events = append(events, store.Event{At: now.CreatedAt, What: store.EventAnswers, Note: run})
 	}
 	r, err := db.CreateRun(ctx, now, x.Items(), x.Plan, events...)
 	if err != nil {
@@ -428,10 +426,14 @@ func judgedWith(treatment []eval.Part, canonical []byte) []eval.Part {
 
 // AnsweredFrom lists the arms that take their answers from the run with an id, or a tag that no
 // run has.
-func (x *Experiment) AnsweredFrom(run string) (arms []string) {
+func (x *Experiment) AnsweredFrom(run string) (arms []string) { return x.takers()[run] }
+
+// takers are the arms that take the answers of a run, by its id, or by a tag that no run has.
+func (x *Experiment) takers() map[string][]string {
+	arms := map[string][]string{}
 	for _, p := range x.Bench.Pipelines() {
-		if id, _, _ := strings.Cut(p.Target, ":"); p.Kind == "run" && id == run {
-			arms = append(arms, strings.TrimPrefix(p.Model, eval.PipelinePrefix))
+		if id, _, _ := strings.Cut(p.Target, ":"); p.Kind == "run" {
+			arms[id] = append(arms[id], strings.TrimPrefix(p.Model, eval.PipelinePrefix))
 		}
 	}
 	return arms

@@ -203,6 +203,13 @@ func (r *Run) runQuestion(progress *store.Progress) analyse.Question {
 func (r *Run) sources(ctx context.Context, scorer eval.Scorer, sums store.CallSums) (from analyse.Sources, err error) {
 	from.Show = func(t eval.Trial) (eval.Exhibit, error) { return r.exhibit(ctx, scorer, t) }
 	from.Cases = r.db.Cases(ctx, r.Record)
+	for run, arms := range r.takers() {
+		if _, err := r.db.Run(ctx, run); errors.Is(err, store.ErrNotFound) {
+			from.NoRun = append(from.NoRun, arms...)
+		} else if err != nil {
+			return from, err
+		}
+	}
 	from.Calls, from.Versions, from.JudgedBy = sums.ByArm(), sums.Versions(), sums.JudgedBy()
 	if sums.Cut() {
 		if from.Cuts, err = r.db.Cuts(ctx, r.Record); err != nil {

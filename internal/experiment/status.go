@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/plan"
+	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -29,10 +31,11 @@ type Status struct {
 	JudgeFailed int                `json:"judge_failed"` // trials of which a judge call failed
 	JudgeErrors []eval.JudgeError  `json:"judge_errors,omitempty"`
 	*Used                          // nil of an archive that cannot be read
-	Unpriced    int                `json:"unpriced_calls,omitempty"`  // answered calls of unknown cost
-	Estimated   int                `json:"estimated_calls,omitempty"` // answers whose tokens the provider did not count
-	Reused      []eval.Reuse       `json:"reused,omitempty"`          // answers taken from runs, itself included
-	Errors      []store.ErrorCount `json:"errors,omitempty"`          // the most frequent ones of failed calls
+	Exhausted   string             `json:"budget_exhausted,omitempty"` // of a run that has more to do, by its recorded study
+	Unpriced    int                `json:"unpriced_calls,omitempty"`   // answered calls of unknown cost
+	Estimated   int                `json:"estimated_calls,omitempty"`  // answers whose tokens the provider did not count
+	Reused      []eval.Reuse       `json:"reused,omitempty"`           // answers taken from runs, itself included
+	Errors      []store.ErrorCount `json:"errors,omitempty"`           // the most frequent ones of failed calls
 	Events      []store.Event      `json:"events,omitempty"`
 	Sessions    []eval.Session     `json:"sessions,omitempty"`
 	Warnings    []string           `json:"warnings,omitempty"`   // of prompts that a server cut
@@ -174,12 +177,30 @@ func shortStatus(ctx context.Context, db *store.DB, r *store.Run) (Status, error
 		if db.Writing(ctx, r) {
 			s.State = "started"
 		}
+		s.Exhausted = Exhausted(r, run.Spent{Calls: p.Calls, Tokens: p.Tokens, Cost: p.Cost})
 	case s.Failed > 0 || s.JudgeFailed > 0:
 		s.State = "failures"
 	default:
 		s.State = "success"
 	}
 	return s, nil
+}
+
+// Exhausted returns what was spent of the budget that a run was recorded with, "" if it is not
+// used up. The study may have been given a larger one since: that changes no run.
+func Exhausted(r *store.Run, spent run.Spent) string {
+	var of struct {
+		Execution struct {
+			Calls  int     `json:"max_calls"`
+			Tokens int     `json:"max_tokens"`
+			Cost   float64 `json:"max_cost"`
+		} `json:"execution"`
+	}
+	_ = json.Unmarshal(r.StudyJSON, &of) // a study that cannot be read has no limits that are known
+	if most := run.Budget(of.Execution); most.UsedBy(spent) {
+		return most.Of(spent)
+	}
+	return ""
 }
 
 func identity(r *store.Run) Status {

@@ -428,11 +428,15 @@ func (r Rule) byJudge(a *analyse.Analysis, c *Condition) {
 	if c.State == Undecided || c.Kind == Outcome && c.State == Fail {
 		return
 	}
-	var counted, combined, across []string
+	var counted, combined, across, disputed []string
+	unjudged := false
 	for _, e := range a.Estimates {
 		of := e.Metric + " of " + e.Arm
 		if e.Stratum != nil {
 			of += " in " + e.Stratum.Name + "=" + e.Stratum.Value
+		}
+		if e.Disputed > 0 && r.readsEstimate(e) {
+			disputed = append(disputed, text.Plural(e.Disputed, "unit", "units")+" of "+of)
 		}
 		switch {
 		case !r.readsOfJudge(e):
@@ -441,11 +445,11 @@ func (r Rule) byJudge(a *analyse.Analysis, c *Condition) {
 		case e.Combined:
 			combined = append(combined, of)
 		default:
-			counted = append(counted, of)
+			counted, unjudged = append(counted, of), unjudged || e.Disputed == 0
 		}
 	}
 	var remedies []string
-	if len(counted) > 0 {
+	if unjudged {
 		remedies = append(remedies, "let people judge some of these answers with `scruple annotate`")
 	}
 	if len(combined) > 0 {
@@ -455,7 +459,18 @@ func (r Rule) byJudge(a *analyse.Analysis, c *Condition) {
 	if len(across) > 0 {
 		remedies, whom = append(remedies, "a comparison across a factor reads the judge's scores, which people's verdicts do not correct: let the rule read diff_in of each level"), ""
 	}
-	if len(remedies) == 0 {
+	if len(disputed) > 0 {
+		remedies = append(remedies, fmt.Sprintf("people differ on %s, which are left out, so that the others are no random sample: decide with `scruple annotate --adjudicate`", strings.Join(disputed, ", ")))
+	}
+	alone := len(counted)+len(combined)+len(across) > 0
+	switch {
+	case len(remedies) == 0:
+		return
+	case !alone && r.checked:
+		c.State, c.Reason = Undecided, "require_measured asks for people's verdicts: "+remedies[0]
+		return
+	case !alone:
+		c.Warnings = append(c.Warnings, remedies[0])
 		return
 	}
 	what, remedy := "on the judge alone for "+strings.Join(slices.Concat(counted, combined, across), ", "), strings.Join(remedies, "; ")
@@ -472,10 +487,15 @@ func (r Rule) byJudge(a *analyse.Analysis, c *Condition) {
 // readsOfJudge reports whether a rule reads scores of an arm that people did not correct: all of them,
 // those of a stratum, or, across a factor, those of the judge.
 func (r Rule) readsOfJudge(e analyse.Estimate) bool {
+	return r.readsEstimate(e) && (e.JudgeAlone || e.Stratum == nil && e.ByJudge != nil && slices.Contains(r.across, e.Metric))
+}
+
+// readsEstimate reports whether a rule reads the scores of an estimate.
+func (r Rule) readsEstimate(e analyse.Estimate) bool {
 	if e.Stratum == nil {
-		return r.readsScores(e.Arm, e.Metric) && (e.JudgeAlone || e.ByJudge != nil && slices.Contains(r.across, e.Metric))
+		return r.readsScores(e.Arm, e.Metric)
 	}
-	return e.JudgeAlone && slices.ContainsFunc(r.calls, func(x call) bool {
+	return slices.ContainsFunc(r.calls, func(x call) bool {
 		n := x.arms()
 		in := x.takes("stratum") && x.args[n+1] == e.Stratum.Name || x.takes("stratum=value") && x.args[n+1] == e.Stratum.Name+"="+e.Stratum.Value
 		return in && x.args[n] == e.Metric && slices.Contains(x.args[:n], e.Arm)

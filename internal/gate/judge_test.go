@@ -57,6 +57,29 @@ func TestJudgeAlone(t *testing.T) {
 	}
 }
 
+// TestPeopleDiffer: a rule on scores that people corrected without the answers on which they differ
+// says so, and is undecided if the judge must be measured.
+func TestPeopleDiffer(t *testing.T) {
+	const differ, decide = "people differ on 27 units of composite of ctn, which are left out", "decide with `scruple annotate --adjudicate`"
+	for that, reads := range map[string]bool{"diff_low('ctn','plain','composite') > 0": true, "low('ctn','composite') > 0.7": true, "low('plain','composite') > 0.5": false} {
+		for _, alone := range []bool{false, true} { // they differ on all
+			a := analysis(0.1, 0.01, 0.5)
+			a.Metrics = []analyse.Metric{{Name: "composite", Min: 0, Max: 1}}
+			a.Estimates[0].Disputed, a.Estimates[0].JudgeAlone = 27, alone
+			d := rule(that)
+			c := compile(t, d).Decide(a).Conditions[0]
+			if got := strings.Join(c.Warnings, "; "); c.State != gate.Pass || strings.Contains(got, differ) != reads || strings.Contains(got, decide) != reads || strings.Contains(got, "let people judge") {
+				t.Errorf("%s, %v: %s %q", that, alone, c.State, got)
+			}
+			d.RequireMeasured = true
+			c = compile(t, d).Decide(a).Conditions[0]
+			if (c.State == gate.Undecided) != reads || reads && (!strings.Contains(c.Reason, "require_measured") || !strings.Contains(c.Reason, differ) || !strings.Contains(c.Reason, decide)) {
+				t.Errorf("%s, %v, measured: %s %q", that, alone, c.State, c.Reason)
+			}
+		}
+	}
+}
+
 // TestMeasuredInStrata: people's verdicts on other items do not measure the judge in a stratum, and
 // what people corrected is not compared across a factor.
 func TestMeasuredInStrata(t *testing.T) {

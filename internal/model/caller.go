@@ -24,7 +24,7 @@ type Wire interface {
 	// is known to refuse, and describes the changes.
 	Encode(r *eval.Request, refused Refused) (body []byte, adapted []string, err error)
 	// Decode reads the body of a success. Its errors are [Malformed] or
-	// [InBody].
+	// [InBody], beside the usage that the body states all the same.
 	Decode(body []byte) (eval.Response, error)
 }
 
@@ -115,11 +115,13 @@ func (c *Caller) once(ctx context.Context, r *eval.Request, refused Refused) (ev
 	var inside *inBody
 	switch {
 	case errors.As(err, &inside):
-		return c.failed(x, []byte(`{"error":`+string(inside.raw)+`}`), r.Name, adapted)
+		refusal, said, err := c.failed(x, []byte(`{"error":`+string(inside.raw)+`}`), r.Name, adapted)
+		refusal.Usage = response.Usage
+		return refusal, said, err
 	case err != nil:
 		e := FromTransport(ctx, err)
 		e.Status, e.RequestID = x.Status, x.RequestID()
-		return eval.Response{}, nil, c.keys.Clean(e)
+		return eval.Response{Usage: response.Usage}, nil, c.keys.Clean(e)
 	}
 	response.Adapted = adapted
 	noteCut(r, &response)

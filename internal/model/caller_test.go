@@ -177,6 +177,33 @@ func TestUnreadableAnswers(t *testing.T) {
 	}
 }
 
+// An answer that is an error, or cannot be read, may state what it took: that was paid.
+func TestFailuresStateTheirUsage(t *testing.T) {
+	const usage = `"usage":{"prompt_tokens":100,"completion_tokens":50,"input_tokens":100,"output_tokens":50},"usageMetadata":{"promptTokenCount":100,"candidatesTokenCount":50}}`
+	bodies := []string{`{"error":{"code":502,"message":"upstream broke"},` + usage, `{` + usage, `{"content":{},"choices":{},"output":{},"candidates":{},` + usage}
+	more := map[string][]string{
+		"openai": {`{"choices":[{"message":{"content":"On"},"finish_reason":"error"}],` + usage, `{"choices":[{"error":{"code":502}}],` + usage,
+			`{"choices":[{"finish_reason":"stop"}],` + usage, `{"choices":[{"message":{"content":{"a":1}},"finish_reason":"stop"}],` + usage},
+		"openai_responses": {`{"status":"failed","error":null,"output":[],` + usage, `{"status":"in_progress","output":[],` + usage,
+			`{"status":"completed","output":[{"type":"message","content":[1]}],` + usage},
+	}
+	for i, f := range formats {
+		server := wiretest.NewServer(t)
+		client := open(t, i, server.URL)
+		for _, body := range append(more[f.name], bodies...) {
+			server.Answer(200, body, nil)
+			r, err := client.Complete(t.Context(), request())
+			if failure(t, err); r.Usage.Input != 100 || r.Usage.Output != 50 {
+				t.Errorf("%s: body %q: usage %+v, want that of the body", f.name, body, r.Usage)
+			}
+		}
+		server.Answer(200, `{"error":{"code":"content_filter","message":"no"},`+usage, nil)
+		if r, err := client.Complete(t.Context(), request()); err != nil || r.Stop != eval.StopRefused || r.Usage.Input != 100 {
+			t.Errorf("%s: a refusal: %+v, %v", f.name, r, err)
+		}
+	}
+}
+
 // A call without a complete answer is classed by what became of it, and nothing
 // is sent twice.
 func TestIncompleteAnswers(t *testing.T) {

@@ -25,7 +25,8 @@ import (
 // A Client sends a request to an endpoint once and returns the response. It is safe
 // for concurrent use. Every error is an [*Error], which may wrap the context's
 // cause. A refusal by the model or by a safety system is a response with Stop
-// refused, not an error.
+// refused, not an error. Beside an error, the response has the usage that the endpoint
+// states, if it does.
 type Client interface {
 	Complete(ctx context.Context, r *eval.Request) (eval.Response, error)
 }

@@ -477,9 +477,14 @@ func (b *builder) judgeAndPeople(j *analyse.JudgeAndPeople) *table {
 	t := newTable("Judge and people, on the same units", "Judge", ">Both yes", ">Only the judge", ">Only people", ">Both no", ".Agreement", ".Cohen’s kappa")
 	t.Legend = []string{"People judged " + say.Count(j.N()) + " of the " + say.Plural(j.Units, "unit", "units") + " that the judge judged. Below each number: its " + b.ci + "."}
 	agreed := shareCell(j.Agreement, j.AgreeLow, j.AgreeHigh, t.Notes.refs(j.Warnings))
-	k := t.undefined("only one label was given")
-	if kappa := (say.Scale{Decimals: 3}); j.Kappa.Defined() {
+	var k cell
+	switch kappa := (say.Scale{Decimals: 3}); {
+	case j.Kappa.Defined():
 		k = cell{Text: kappa.Value(j.Kappa, false), Detail: []string{kappa.Interval(j.Low, j.High, false)}}
+	case j.N() == 0:
+		k = t.undefined("people agree on no unit")
+	default:
+		k = t.undefined("only one label was given")
 	}
 	t.add(words(j.Judge), number(j.Both), number(j.JudgeOnly), number(j.PeopleOnly), number(j.Neither), agreed, k)
 	return t

@@ -20,12 +20,12 @@ type Baseline struct {
 }
 
 // Comment writes the comment on a pull request: the verdict, what changed against a baseline,
-// nil without one, and the cost. Its first line is a mark by which the comment of the study is
+// nil without one, and the cost. Its first line is a mark by which the comment of the study file is
 // found again. Of the changed items it has as many as a comment has room for.
-func Comment(w io.Writer, r Report, base *Baseline) error {
+func Comment(w io.Writer, r Report, file string, base *Baseline) error {
 	const few = 20
 	for shown := few; ; shown /= 2 {
-		body := comment(r, base, shown)
+		body := comment(r, file, base, shown)
 		if cut := len(body) > mostComment; cut && shown == 0 { // a hundred rules
 			body = strings.ToValidUTF8(body[:mostComment-100], "") + "\n\n</details>\n\nCut: a comment has no more room. The report has all.\n"
 		}
@@ -36,7 +36,7 @@ func Comment(w io.Writer, r Report, base *Baseline) error {
 	}
 }
 
-func comment(r Report, base *Baseline, shown int) string {
+func comment(r Report, file string, base *Baseline, shown int) string {
 	b := newBuilder(r)
 	v := b.verdict()
 	var m markdown
@@ -52,7 +52,7 @@ func comment(r Report, base *Baseline, shown int) string {
 		m.fold(say.Plural(len(warnings), "warning", "warnings"), func() { m.list("!", warnings) })
 	}
 	m.para(muted, b.about()+"; "+b.paid())
-	return fmt.Sprintf("<!-- scruple: %s -->\n", strings.NewReplacer("--", "- -", ">", " ").Replace(say.PlainLine(b.a.Study.Name))) +
+	return fmt.Sprintf("<!-- scruple: %s -->\n", strings.NewReplacer("--", "- -", ">", " ").Replace(say.PlainLine(file))) +
 		reference.ReplaceAllString(strings.ReplaceAll(m.b.String(), "@", "@\u200b"), "$1\u200b$2") // nobody is notified
 }
 

@@ -42,7 +42,7 @@ func TestCommentSaysTheCost(t *testing.T) {
 	} {
 		r := load(t, "study")
 		r.Analysis.Total, r.Analysis.Run.Reused = u, nil
-		out := strings.NewReplacer("\\", "", "\u00a0", " ").Replace(render(t, r, func(w io.Writer, r Report) error { return Comment(w, r, nil) }))
+		out := strings.NewReplacer("\\", "", "\u00a0", " ").Replace(render(t, r, func(w io.Writer, r Report) error { return Comment(w, r, "study.yaml", nil) }))
 		if !strings.Contains(out, want+"\n") {
 			t.Errorf("no %q: %s", want, out[max(0, len(out)-200):])
 		}
@@ -53,7 +53,7 @@ func TestCommentSaysTheCost(t *testing.T) {
 func TestCommentRefersToNothing(t *testing.T) {
 	r := load(t, "study")
 	r.Analysis.Study.Name = "@octocat octo/repo#1 #2 GH-3 a://b"
-	out := render(t, r, func(w io.Writer, r Report) error { return Comment(w, r, nil) })
+	out := render(t, r, func(w io.Writer, r Report) error { return Comment(w, r, "study.yaml", nil) })
 	if _, out, _ = strings.Cut(out, "\n"); !strings.Contains(out, "@\u200boctocat octo/repo#\u200b1 #\u200b2 GH-\u200b3 a&#58;//b") {
 		t.Errorf("%.300q", out)
 	}
@@ -67,7 +67,7 @@ func TestCommentSaysWhyThereIsNoInterval(t *testing.T) {
 	against := *r.Analysis
 	against.Comparisons = []analyse.Comparison{c}
 	out := render(t, r, func(w io.Writer, r Report) error {
-		return Comment(w, r, &Baseline{Run: "main-1", Changes: &analyse.Changes{Compared: &against}})
+		return Comment(w, r, "study.yaml", &Baseline{Run: "main-1", Changes: &analyse.Changes{Compared: &against}})
 	})
 	if !strings.Contains(out, "¹ no interval: one pair is not enough") {
 		t.Error(out)

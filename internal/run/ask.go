@@ -288,12 +288,10 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 	}
 	ended := unsaid
 	defer func() { g.leave(generation, ended) }()
-	select {
-	case e.calls <- struct{}{}:
-	case <-ctx.Done():
+	if _, ok := e.calls.enter(ctx, e.stopping); !ok {
 		return nil, ErrStopped
 	}
-	defer func() { <-e.calls }()
+	defer e.calls.leave(0, unsaid)
 	if e.stopped() {
 		return nil, ErrStopped
 	}
@@ -335,10 +333,16 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 			e.paces[r.Model].Refused(failure.RetryAfter)
 		}
 	}
-	if failure.Unanswered || failure.Kind == eval.ErrTimeout || failure.Kind == eval.ErrMalformed { // it may be paid
+	paid := failure.Unanswered
+	if stated := credible(response.Usage); stated.TotalInput()+stated.TotalOutput() > 0 {
+		paid, estimate = true, stated
+		last := &call.Sent[len(call.Sent)-1]
+		last.Tokens, last.CostUSD = stated.TotalInput()+stated.TotalOutput(), orZero(costOf(m, stated))
+	}
+	if paid || failure.Kind == eval.ErrTimeout || failure.Kind == eval.ErrMalformed { // it may be paid
 		e.budget.add(estimate, orZero(costOf(m, estimate)))
 	}
-	return failure, e.attemptFailed(call, failure.Kind, !failure.Unanswered)
+	return failure, e.attemptFailed(call, failure.Kind, !paid)
 }
 
 // answer records the answer to a call.
@@ -364,8 +368,8 @@ func (e *Engine) answer(call *eval.Call, m *Model, pace Pace, response eval.Resp
 	return e.journal.Append(call)
 }
 
-// attemptFailed records that the last request of a call failed, and whether an error came back: if not,
-// it counts as estimated.
+// attemptFailed records that the last request of a call failed, and whether that is its whole answer, which
+// costs nothing: if not, it counts as estimated, or with the usage that it stated.
 func (e *Engine) attemptFailed(call *eval.Call, kind eval.ErrorKind, ended bool) error {
 	last := &call.Sent[len(call.Sent)-1]
 	last.Ended, last.Err = ended, kind

@@ -11,7 +11,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// A gate limits the calls in flight to one provider and adapts the limit to the
+// A gate limits the calls in flight, to one provider or to all. It adapts the limit to the
 // results of a generation: as many calls as the limit allows, all started since
 // it last changed. If more than a tenth are rejected for load, the limit is
 // halved, at once when half are rejected. If none are rejected, it grows by an
@@ -29,6 +29,8 @@ type gate struct {
 	refused    int
 	waiting    []chan int // FIFO; each receives the generation of its place
 }
+
+func newGate(ceiling int) *gate { return &gate{whole: ceiling, ceiling: ceiling, limit: ceiling} }
 
 // share makes the ceiling one of n parts.
 func (g *gate) share(n int) {

@@ -136,7 +136,7 @@ type Engine struct {
 	gates    map[string]*gate
 	lines    map[string]*line // by group, as the gates
 	paces    map[string]Pace
-	calls    chan struct{} // places for calls, until they are durable
+	calls    *gate         // of all models, whose places calls have until they are durable
 	started  chan struct{} // places for trials that are not waiting
 	open     chan struct{} // places for trials begun, waiting ones included
 	held     *load         // bytes, by trials begun
@@ -158,7 +158,7 @@ type Engine struct {
 func New(s Settings, j Journal, models map[string]*Model, spent Spent, o Observer) *Engine {
 	s.Concurrency = max(1, s.Concurrency)
 	e := &Engine{settings: s, journal: j, models: models, gates: map[string]*gate{}, lines: map[string]*line{}, paces: map[string]Pace{},
-		calls:    make(chan struct{}, s.Concurrency),
+		calls:    newGate(s.Concurrency),
 		started:  make(chan struct{}, s.Concurrency+8),
 		open:     make(chan struct{}, 8*s.Concurrency+64),
 		held:     newLoad(mostHeld),
@@ -171,7 +171,7 @@ func New(s Settings, j Journal, models map[string]*Model, spent Spent, o Observe
 			ceiling = min(ceiling, m.Concurrency)
 		}
 		if g := e.gates[m.Group]; g == nil || ceiling < g.ceiling {
-			e.gates[m.Group] = &gate{whole: ceiling, ceiling: ceiling, limit: ceiling}
+			e.gates[m.Group] = newGate(ceiling)
 		}
 		e.lines[m.Group] = &line{}
 		if e.paces[id] = m.Pace; m.Pace == nil {
@@ -199,6 +199,7 @@ func (e *Engine) Spent() Spent { return e.budget.total() }
 
 // Share lets the engine use one of n parts of the calls in flight that its limits allow.
 func (e *Engine) Share(n int) {
+	e.calls.share(n)
 	for _, g := range e.gates {
 		g.share(n)
 	}

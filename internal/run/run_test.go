@@ -283,7 +283,7 @@ func TestRetriesFollowTheScheduleAndRetryAfter(t *testing.T) {
 func TestWhatIsCountedIsAtLeastWhatWasSent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var mu sync.Mutex
-		paid, ends := 0, rapid.SliceOfN(rapid.IntRange(0, 5), 20, 20).Draw(t, "ends")
+		paid, ends := 0, rapid.SliceOfN(rapid.IntRange(0, 6), 20, 20).Draw(t, "ends")
 		c := replying(func(n int, _ *eval.Request) error {
 			mu.Lock()
 			defer mu.Unlock()
@@ -300,9 +300,19 @@ func TestWhatIsCountedIsAtLeastWhatWasSent(t *testing.T) {
 				return &model.Error{Kind: eval.ErrUnavailable, Status: 500}
 			case 4:
 				return &model.Error{Kind: eval.ErrMalformed, Status: 200}
+			case 5:
+				return &model.Error{Kind: eval.ErrUnavailable, Status: 200} // which states its usage
 			}
 			return nil
 		})
+		answer := c.complete
+		c.complete = func(ctx context.Context, n int, r *eval.Request) (eval.Response, error) {
+			response, err := answer(ctx, n, r)
+			if ends[n-1] == 5 {
+				response.Usage = eval.Usage{Input: 3, Output: 2}
+			}
+			return response, err
+		}
 		s := quick
 		s.Concurrency, s.Retries = 1, make([]time.Duration, 3)
 		e := run.New(s, newMemory(), models(c), run.Spent{}, nil)
@@ -370,6 +380,36 @@ func TestConcurrencyIsBoundedAndUsed(t *testing.T) {
 		}
 		if took := time.Since(begun); took != 5*time.Second { // 400 calls of 50 ms, 4 at a time
 			t.Errorf("took %v, want 5s", took)
+		}
+	})
+}
+
+// One of n parts is of the calls of all models together, and grows again.
+func TestAPartOfTheConcurrencyIsOfAllModels(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := delayed(50 * time.Millisecond)
+		both := map[string]*run.Model{"m": {Client: c, Group: "m"}, "n": {Client: c, Group: "n"}}
+		bench := performer{f: func(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
+			model := "m"
+			if strings.HasSuffix(t.Item, "5") {
+				model = "n"
+			}
+			_, err := ask.Ask(ctx, "s", eval.Request{Model: model, Item: t.Item})
+			return eval.Outcome{Kind: eval.OK}, err
+		}}
+		e := run.New(quick, newMemory(), both, run.Spent{}, nil)
+		for _, c2 := range []struct {
+			parts int
+			most  int64
+		}{{1, 4}, {2, 2}, {9, 1}, {1, 4}} {
+			c.peak.Store(0)
+			e.Share(c2.parts)
+			if err := e.Perform(t.Context(), bench, nil, trials(40, false)); err != nil {
+				t.Fatal(err)
+			}
+			if c.peak.Load() != c2.most {
+				t.Errorf("%d calls at a time as one of %d, want %d", c.peak.Load(), c2.parts, c2.most)
+			}
 		}
 	})
 }

@@ -101,7 +101,7 @@ const (
 
 var insertions = [...]insertion{
 	intoCalls:    upsertCalls,
-	intoAttempts: upsert("attempts", "trial, session, n, stage, step, sent_at, ended, error_kind, tokens, cost_usd", 3, "ended", "error_kind"),
+	intoAttempts: upsert("attempts", "trial, session, n, stage, step, sent_at, ended, error_kind, tokens, cost_usd", 3, "ended", "error_kind", "tokens", "cost_usd"),
 	intoOutcomes: upsert("outcomes", "trial, kind, reason, notes, detail, data, basis, step", 1),
 	intoVerdicts: insert("verdicts", "run, item, trial, unit, step, source, judge, round, at, data, error"),
 	intoJudged:   upsert("judged", "trial, basis", 1),

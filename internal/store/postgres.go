@@ -45,6 +45,7 @@ type postgres struct {
 	leases time.Duration
 
 	workers  atomic.Bool  // this process takes part in runs of workers
+	awaits   atomic.Bool  // it waits for other writers, see [DB.Await]
 	patience atomic.Int64 // of its links, see [DB.Patient]
 }
 
@@ -282,7 +283,7 @@ func (p *postgres) lease(ctx context.Context, db *DB, run *Run) error {
 			return err
 		case first.IsZero():
 			first = until
-		case !until.Equal(first):
+		case !until.Equal(first) && !p.awaits.Load():
 			return fmt.Errorf("run %s: %w: %s", run.ID, ErrLocked, other)
 		}
 		select {

@@ -104,6 +104,26 @@ func TestOneWriterARun(t *testing.T) {
 	if err := theirs.ReplaceScores(t.Context(), again, func(func(eval.Scored, error) bool) {}); !errors.Is(err, store.ErrLocked) {
 		t.Errorf("scoring a run that is written: %v", err)
 	}
+	// One that awaits others writes when they have ended.
+	awaiting, ending := open(t, address), open(t, address)
+	awaiting.Await()
+	store.ShortLeasesForTest(awaiting, 3*time.Second)
+	store.ShortLeasesForTest(ending, 3*time.Second)
+	held, _ := newRun(t, ending, 1, 1)
+	if err := ending.DropAnalysis(t.Context(), held); err != nil {
+		t.Fatal(err)
+	}
+	waited := make(chan error, 1)
+	go func() { waited <- awaiting.DropAnalysis(t.Context(), held) }()
+	select {
+	case err := <-waited:
+		t.Errorf("waiting for another writer: %v", err)
+	case <-time.After(2 * time.Second): // it was renewed meanwhile
+	}
+	ending.Close()
+	if err := <-waited; err != nil {
+		t.Error(err)
+	}
 	// A process that stops for longer than its lease writes no more.
 	store.StopRenewalForTest(mine)
 	took := journal(t, theirs, again)

@@ -309,7 +309,7 @@ type Event struct {
 }
 
 // EventTag is the event that gives a run a tag, its note, EventPlan that which changes its plan, and
-// EventAnswers that with which a run begins that takes the answers of another, RUN:ARM.
+// EventAnswers that with which a run begins that takes the answers of another.
 const (
 	EventTag     = "tag"
 	EventPlan    = "plan changed"

@@ -55,6 +55,14 @@ func (db *DB) Config() (config *pgx.ConnConfig, holder string, err error) {
 	return config, p.holder, nil
 }
 
+// Await has this process wait for others that write a run of a shared store, instead of failing
+// with [ErrLocked].
+func (db *DB) Await() {
+	if p, is := db.engine.(*postgres); is {
+		p.awaits.Store(true)
+	}
+}
+
 // Entrusted reports whether workers have the run.
 func (db *DB) Entrusted(ctx context.Context, run *Run) (has bool, err error) {
 	if !db.Shared() {

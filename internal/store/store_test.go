@@ -525,6 +525,13 @@ func testAttempts(t *testing.T, place place) {
 		}
 	}
 	check(7, 417, 8.25)
+	// One with an error that states what it took counts with that.
+	last := &c.Sent[len(c.Sent)-1]
+	last.Ended, last.Err, last.Tokens, last.CostUSD = false, eval.ErrUnavailable, 7, 0.5
+	if err := errors.Join(j.Attempt(c, true), j.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	check(7, 324, 6.75)
 }
 
 // TestCuts: prompts that a server cut, by arm and stage, with the longest of them.
@@ -887,7 +894,7 @@ func TestTaggedWhenARunBegan(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		takes := store.Event{At: noon, What: store.EventAnswers, Note: "s-1:a"}
+		takes := store.Event{At: noon, What: store.EventAnswers, Note: "s-1"}
 		first, second := begun(), begun()
 		tag(first, noon.Add(time.Hour)) // by a clock that is ahead
 		old, exact := begun(), begun(takes)

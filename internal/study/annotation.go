@@ -224,6 +224,8 @@ func (t Task) Faults() (list []Fault) {
 		fault(".practice", "practice is about items")
 	case full.Of == "unit" && t.Kind == "claim" && len(t.Arms) == 0:
 		fault("", "claims are those of answers: name the arms")
+	case full.Of == "unit" && t.Judge && len(t.Arms) == 0:
+		fault("", "a judge judges answers: name the arms")
 	}
 	for _, part := range full.Show {
 		if !slices.Contains(exhibitParts, part) {

@@ -46,6 +46,7 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 
 	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
 )
 
@@ -316,6 +317,8 @@ type State struct {
 	InHand  int    `json:"in_hand"`
 	Waiting int    `json:"waiting"`
 	Later   int    `json:"later"`
+	// Exhausted is what was spent of a budget that is used up, where no worker has a shard.
+	Exhausted string `json:"budget_exhausted,omitempty"`
 }
 
 // A Hand is a worker that is there.
@@ -341,6 +344,21 @@ func (q *Queue) Status(ctx context.Context) (s Status, err error) {
 		WHERE l.holder = $1 GROUP BY r.n, r.id, now.step ORDER BY r.n`, store.Workers)
 	if err != nil {
 		return s, err
+	}
+	for i := range s.Runs {
+		of := &s.Runs[i]
+		if of.InHand > 0 {
+			continue
+		}
+		r, err := q.db.Run(ctx, of.Run)
+		if err != nil {
+			return s, err
+		}
+		used, err := q.db.Usage(ctx, r)
+		if err != nil {
+			return s, err
+		}
+		of.Exhausted = experiment.Exhausted(r, run.Spent{Calls: used.Calls, Tokens: used.Tokens, Cost: used.Cost})
 	}
 	s.Workers, err = collect(ctx, q, pgx.RowToStructByPos[Hand], `SELECT w.process, w.seen, (SELECT count(*) FROM river_job WHERE state = 'running' AND `+holder+` = w.holder), w.note
 		FROM workers w WHERE w.seen > clock_timestamp() - make_interval(secs => $1) ORDER BY w.process`, lostAfter.Seconds())

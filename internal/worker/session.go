@@ -301,6 +301,15 @@ func (s *session) open(ctx context.Context, h *hand) (*experiment.Session, *expe
 	asking := s.asking
 	s.mu.Unlock()
 	if asking == nil {
+		if err := s.share(ctx); err != nil {
+			return nil, nil, err
+		}
+		if s.sharing() > 1 {
+			select {
+			case <-time.After(beat): // until the others have counted this process, and make room
+			case <-s.quit:
+			}
+		}
 		how := experiment.Asking{Models: s.Models, Observer: s.w.Observer, NoReuse: h.job.Args.NoReuse, Concurrency: s.w.Concurrency, Recorded: s.recorded}
 		if most := s.Budget(); most != (run.Budget{}) {
 			s.purse = &purse{q: s.w.Queue, run: s.Record, when: s.when, most: most, parts: s.sharing, began: time.Now(), base: left.Spent()}

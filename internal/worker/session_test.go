@@ -108,6 +108,35 @@ func TestStoppingWhileDrawing(t *testing.T) {
 	}
 }
 
+// Who joins a run takes its part of the calls in flight from the first one on.
+func TestJoiningWithAPart(t *testing.T) {
+	q := opened(t, postgrestest.Address(t))
+	runs := loadedRun(t, q, nil)
+	held, err := q.db.OfWorkers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSession(&Worker{Queue: q, Settings: Settings{Slice: time.Minute}}, runs, held[runs.Record.N])
+	p := &process{s, true}
+	h := p.take(t, runs.Record)
+	if _, err := q.pool.Exec(t.Context(), `INSERT INTO river_job (args, kind, max_attempts, priority, queue, state, attempt, attempted_at, attempted_by)
+		SELECT args, kind, max_attempts, priority, queue, state, attempt, attempted_at, ARRAY['other'] FROM river_job`); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	if _, _, err := s.open(t.Context(), h); err != nil {
+		t.Fatal(err)
+	}
+	if s.sharing() != 2 || time.Since(begun) < beat {
+		t.Errorf("it begins after %v as one of %d, want 2 and a beat, in which the other counts it", time.Since(begun), s.sharing())
+	}
+	s.stop(errEnded)
+	s.drop(h)
+	if err := s.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A refusing model refuses the key.
 type refusing struct{}
 

@@ -229,19 +229,18 @@ type usage struct {
 // on the server are not calls.
 func (wire) Decode(body []byte) (eval.Response, error) {
 	var a answer
-	if err := json.Unmarshal(body, &a); err != nil {
-		return eval.Response{}, model.Malformed("reading the message: %v", err)
+	err := json.Unmarshal(body, &a)
+	r := eval.Response{Usage: a.Usage.Value.read()}
+	if err != nil {
+		return r, model.Malformed("reading the message: %v", err)
 	}
 	switch {
 	case model.Present(a.Error):
-		return eval.Response{}, model.InBody(a.Error)
+		return r, model.InBody(a.Error)
 	case a.Content == nil:
-		return eval.Response{}, model.Malformed("the answer has no content")
+		return r, model.Malformed("the answer has no content")
 	}
-	r := eval.Response{
-		StopReason: string(a.StopReason), ModelVersion: string(a.Model), RequestID: string(a.ID),
-		Usage: a.Usage.Value.read(),
-	}
+	r.StopReason, r.ModelVersion, r.RequestID = string(a.StopReason), string(a.Model), string(a.ID)
 	var text strings.Builder
 	for _, b := range a.Content {
 		switch b.Type {

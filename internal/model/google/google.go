@@ -182,17 +182,19 @@ type functionCall struct {
 // refusal.
 func (wire) Decode(body []byte) (eval.Response, error) {
 	var a answer
-	if err := json.Unmarshal(body, &a); err != nil {
-		return eval.Response{}, model.Malformed("reading the answer: %v", err)
+	err := json.Unmarshal(body, &a)
+	r := eval.Response{Usage: a.Usage.Value.read()}
+	if err != nil {
+		return r, model.Malformed("reading the answer: %v", err)
 	}
 	if model.Present(a.Error) {
-		return eval.Response{}, model.InBody(a.Error)
+		return r, model.InBody(a.Error)
 	}
-	r := eval.Response{ModelVersion: string(a.ModelVersion), RequestID: string(a.ResponseID), Usage: a.Usage.Value.read()}
+	r.ModelVersion, r.RequestID = string(a.ModelVersion), string(a.ResponseID)
 	if len(a.Candidates) == 0 {
 		f := a.PromptFeedback.Value
 		if f.BlockReason == "" {
-			return eval.Response{}, model.Malformed("the answer has no candidates")
+			return r, model.Malformed("the answer has no candidates")
 		}
 		r.Stop, r.StopReason, r.Refusal = eval.StopRefused, string(f.BlockReason), string(f.BlockMessage)
 		return r, nil

@@ -162,32 +162,31 @@ type calledFunction struct {
 // Decode reads a completion: its first choice, as only one is ever asked for.
 func (chatWire) Decode(body []byte) (eval.Response, error) {
 	var a chatAnswer
-	if err := json.Unmarshal(body, &a); err != nil {
-		return eval.Response{}, model.Malformed("reading the completion: %v", err)
+	err := json.Unmarshal(body, &a)
+	r := eval.Response{Usage: a.Usage.Value.read()}
+	if err != nil {
+		return r, model.Malformed("reading the completion: %v", err)
 	}
 	switch {
 	case model.Present(a.Error):
-		return eval.Response{}, model.InBody(a.Error)
+		return r, model.InBody(a.Error)
 	case len(a.Choices) == 0:
-		return eval.Response{}, model.Malformed("the answer has no choices")
+		return r, model.Malformed("the answer has no choices")
 	case model.Present(a.Choices[0].Error):
-		return eval.Response{}, model.InBody(a.Choices[0].Error)
+		return r, model.InBody(a.Choices[0].Error)
 	case a.Choices[0].Message == nil:
-		return eval.Response{}, model.Malformed("the answer's choice has no message")
+		return r, model.Malformed("the answer's choice has no message")
 	}
 	choice := a.Choices[0]
 	if raw, broken := brokenOff(string(choice.FinishReason)); broken {
-		return eval.Response{}, model.InBody(raw)
+		return r, model.InBody(raw)
 	}
 	text, refusal, err := contentOf(choice.Message.Content)
 	if err != nil {
-		return eval.Response{}, model.Malformed("reading the completion's content: %v", err)
+		return r, model.Malformed("reading the completion's content: %v", err)
 	}
-	r := eval.Response{
-		Text: text, Refusal: string(choice.Message.Refusal) + refusal, ToolCalls: callsOf(choice.Message),
-		StopReason: string(choice.FinishReason), ModelVersion: string(a.Model), RequestID: string(a.ID),
-		Usage: a.Usage.Value.read(),
-	}
+	r.Text, r.Refusal, r.ToolCalls = text, string(choice.Message.Refusal)+refusal, callsOf(choice.Message)
+	r.StopReason, r.ModelVersion, r.RequestID = string(choice.FinishReason), string(a.Model), string(a.ID)
 	r.Stop = model.StopOf(&r, stopsOfChat)
 	return r, nil
 }

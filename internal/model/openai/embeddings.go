@@ -29,23 +29,24 @@ func (c *Embeddings) Complete(ctx context.Context, r *eval.Request) (eval.Respon
 	if err != nil {
 		return response, err
 	}
+	stated := eval.Response{Usage: response.Usage}
 	var encoded []string
 	if err := json.Unmarshal([]byte(response.Text), &encoded); err != nil || len(encoded) != len(r.Messages) {
-		return eval.Response{}, model.Malformed("%d embeddings for %d texts", len(encoded), len(r.Messages))
+		return stated, model.Malformed("%d embeddings for %d texts", len(encoded), len(r.Messages))
 	}
 	texts, vectors := make([]string, len(encoded)), make([][]float32, len(encoded))
 	for i, m := range r.Messages {
 		texts[i] = m.Content
 		if vectors[i], err = embed.Decode(encoded[i]); err != nil {
-			return eval.Response{}, model.Malformed("embedding %d: %v", i, err)
+			return stated, model.Malformed("embedding %d: %v", i, err)
 		}
 	}
 	var asked options
 	if err := asked.read(r.Payload); err != nil {
-		return eval.Response{}, err
+		return stated, err
 	}
 	if n := len(vectors[0]); asked.Dimensions != 0 && n != asked.Dimensions {
-		return eval.Response{}, &model.Error{Kind: eval.ErrBadRequest, Message: fmt.Sprintf("the embeddings have %d components, although dimensions is %d: the server or model cannot shorten them, so remove dimensions", n, asked.Dimensions)}
+		return stated, &model.Error{Kind: eval.ErrBadRequest, Message: fmt.Sprintf("the embeddings have %d components, although dimensions is %d: the server or model cannot shorten them, so remove dimensions", n, asked.Dimensions)}
 	}
 	response.Text = embed.EncodeBatch(texts, vectors)
 	return response, nil
@@ -95,33 +96,33 @@ func (w embeddingsWire) Decode(body []byte) (eval.Response, error) {
 		} `json:"data"`
 		Usage model.Loose[chatUsage] `json:"usage"`
 	}
-	if err := json.Unmarshal(body, &in); err != nil {
-		return eval.Response{}, model.Malformed("the embeddings are not JSON: %v", err)
+	err := json.Unmarshal(body, &in)
+	r := eval.Response{Stop: eval.StopEnd, ModelVersion: in.Model, Usage: eval.Usage{Input: int(max(in.Usage.Value.Prompt, in.Usage.Value.Total))}}
+	if err != nil {
+		return r, model.Malformed("the embeddings are not JSON: %v", err)
 	}
 	if model.Present(in.Error) {
-		return eval.Response{}, model.InBody(in.Error)
+		return r, model.InBody(in.Error)
 	}
 	vectors, encoded := make([][]float32, len(in.Data)), make([]string, len(in.Data))
 	for _, d := range in.Data {
 		if d.Index < 0 || d.Index >= len(vectors) || vectors[d.Index] != nil {
-			return eval.Response{}, model.Malformed("the embeddings are numbered wrongly: index %d of %d", d.Index, len(vectors))
+			return r, model.Malformed("the embeddings are numbered wrongly: index %d of %d", d.Index, len(vectors))
 		}
 		v, err := readVector(d.Embedding)
 		if err != nil {
-			return eval.Response{}, model.Malformed("embedding %d: %v", d.Index, err)
+			return r, model.Malformed("embedding %d: %v", d.Index, err)
 		}
 		vectors[d.Index], encoded[d.Index] = v, embed.Encode(v)
 	}
 	if slices.ContainsFunc(vectors, func(v []float32) bool { return len(v) != len(vectors[0]) }) {
-		return eval.Response{}, model.Malformed("the embeddings have several lengths")
+		return r, model.Malformed("the embeddings have several lengths")
 	}
 	list, err := json.Marshal(encoded)
 	if err != nil {
-		return eval.Response{}, err
+		return r, err
 	}
-	r := eval.Response{Text: string(list), Stop: eval.StopEnd, ModelVersion: in.Model}
-	u := in.Usage.Value
-	r.Usage.Input = int(max(u.Prompt, u.Total))
+	r.Text = string(list)
 	return r, nil
 }
 

@@ -26,6 +26,8 @@ func TestEmbeddings(t *testing.T) {
 		{"empty", `{"data":[{"index":0,"embedding":[]},{"index":1,"embedding":[]}]}`, "", "it is empty"},
 		{"no vector", `{"data":[{"index":0},{"index":1}]}`, "", "embedding 0"},
 		{"error", `{"error":{"message":"no such model","type":"invalid_request_error"}}`, "", "no such model"},
+		{"too few, with usage", `{"data":[{"index":0,"embedding":[1,0]}],"usage":{"prompt_tokens":7}}`, "", "1 embeddings for 2 texts"},
+		{"several lengths, with usage", `{"data":[{"index":0,"embedding":[1]},{"index":1,"embedding":[1,2]}],"usage":{"prompt_tokens":7}}`, "", "several lengths"},
 		{"nothing", `{}`, "", "0 embeddings for 2 texts"},
 		{"prose", `hello`, "", "not JSON"},
 	} {
@@ -49,6 +51,9 @@ func TestEmbeddings(t *testing.T) {
 			if tt.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.err) {
 					t.Fatalf("got %v, want %q", err, tt.err)
+				}
+				if stated := strings.Contains(tt.body, `"usage"`); stated && got.Usage.Input != 7 {
+					t.Errorf("usage %+v, want that of the body", got.Usage)
 				}
 				return
 			}

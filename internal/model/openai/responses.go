@@ -111,30 +111,29 @@ type responsesItem struct {
 // Reasoning and tools that ran on the server are neither.
 func (responsesWire) Decode(body []byte) (eval.Response, error) {
 	var a responsesAnswer
-	if err := json.Unmarshal(body, &a); err != nil {
-		return eval.Response{}, model.Malformed("reading the response: %v", err)
+	err := json.Unmarshal(body, &a)
+	r := eval.Response{Usage: a.Usage.Value.read()}
+	if err != nil {
+		return r, model.Malformed("reading the response: %v", err)
 	}
 	switch {
 	case model.Present(a.Error):
-		return eval.Response{}, model.InBody(a.Error)
+		return r, model.InBody(a.Error)
 	case a.Status == "failed":
-		return eval.Response{}, model.InBody(json.RawMessage(`{"code":"server_error","message":"the response failed"}`))
+		return r, model.InBody(json.RawMessage(`{"code":"server_error","message":"the response failed"}`))
 	case a.Output == nil && a.Status != "incomplete":
-		return eval.Response{}, model.Malformed("the answer has no output and the status %q", a.Status)
+		return r, model.Malformed("the answer has no output and the status %q", a.Status)
 	case a.Status != "incomplete" && stopsOfResponses[string(a.Status)] != eval.StopEnd: // it has not ended, or is from a gateway
-		return eval.Response{}, model.Malformed("the answer has the status %q", a.Status)
+		return r, model.Malformed("the answer has the status %q", a.Status)
 	}
-	r := eval.Response{
-		StopReason: string(a.Status), ModelVersion: string(a.Model), RequestID: string(a.ID),
-		Usage: a.Usage.Value.read(),
-	}
+	r.StopReason, r.ModelVersion, r.RequestID = string(a.Status), string(a.Model), string(a.ID)
 	var texts strings.Builder
 	for _, item := range a.Output {
 		switch item.Type {
 		case "message":
 			text, refusal, err := contentOf(item.Content)
 			if err != nil {
-				return eval.Response{}, model.Malformed("reading the response's content: %v", err)
+				return r, model.Malformed("reading the response's content: %v", err)
 			}
 			texts.WriteString(text)
 			r.Refusal += refusal

@@ -83,7 +83,7 @@ func (h *HTTP) Complete(ctx context.Context, r *eval.Request) (eval.Response, er
 	}
 	response, err := readBody(x.Body, id)
 	if err != nil {
-		return eval.Response{}, h.failed(x, err)
+		return response, h.failed(x, err)
 	}
 	response.RequestID = x.Header.Get("X-Request-Id")
 	h.keys.CleanAnswer(&response)

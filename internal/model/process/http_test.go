@@ -84,7 +84,7 @@ func TestHTTPErrors(t *testing.T) {
 		{"two values", 200, nil, `{"output":"x"}{"output":"y"}`, model.Error{Kind: eval.ErrMalformed, Message: `the answer is not JSON: {"output":"x"}{"output":"y"}`}, nil},
 		{"its key", 500, nil, "sent " + secret, model.Error{Kind: eval.ErrUnavailable, Message: "sent [key]"}, nil},
 		{"its key where it is cut", 500, nil, strings.Repeat("x ", 95) + secret, model.Error{Kind: eval.ErrUnavailable, Message: strings.Repeat("x ", 95) + "[key]"}, nil},
-		{"its own error", 200, nil, `{"error":"no text"}`, model.Error{Kind: eval.ErrUnavailable, Message: "the pipeline reported: no text"}, nil},
+		{"its own error", 200, nil, `{"error":"no text","usage":{"input_tokens":7}}`, model.Error{Kind: eval.ErrUnavailable, Message: "the pipeline reported: no text"}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -96,7 +96,10 @@ func TestHTTPErrors(t *testing.T) {
 				w.WriteHeader(tt.status)
 				io.WriteString(w, tt.body)
 			})
-			_, err := h.Complete(t.Context(), ask("doc"))
+			response, err := h.Complete(t.Context(), ask("doc"))
+			if strings.Contains(tt.body, "usage") && response.Usage.Input != 7 {
+				t.Errorf("usage %+v, want that of the answer", response.Usage)
+			}
 			got := *failure(t, err, tt.want.Kind, tt.says...)
 			got.Remedy, got.Err = "", nil
 			tt.want.Status, tt.want.RequestID = tt.status, "req-8"

@@ -173,11 +173,11 @@ func (a *answer) complaint() string {
 // response is the answer as a model's, or an error when the pipeline gave none.
 func (a *answer) response() (eval.Response, error) {
 	if said := a.complaint(); said != "" {
-		return eval.Response{}, &model.Error{Kind: eval.ErrUnavailable, Message: "the pipeline reported: " + oneLine(said)}
+		return eval.Response{Usage: usageOf(a.Usage)}, &model.Error{Kind: eval.ErrUnavailable, Message: "the pipeline reported: " + oneLine(said)}
 	}
 	text, err := textOf(a.Output)
 	if err != nil {
-		return eval.Response{}, err
+		return eval.Response{Usage: usageOf(a.Usage)}, err
 	}
 	return eval.Response{Text: text, Stop: eval.StopEnd, ModelVersion: string(a.Model), Usage: usageOf(a.Usage)}, nil
 }

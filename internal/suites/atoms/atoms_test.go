@@ -44,16 +44,16 @@ func starter(t testing.TB, files map[string]string, overrides ...string) (kit.Be
 	if err != nil {
 		return nil, err
 	}
-	return Open(f, s)
+	return open(f, s)
 }
 
-func mustOpen(t testing.TB, files map[string]string, overrides ...string) *Bench {
+func mustOpen(t testing.TB, files map[string]string, overrides ...string) *bench {
 	t.Helper()
 	b, err := starter(t, files, overrides...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b.(*Bench)
+	return b.(*bench)
 }
 
 // foreseen answers as a good model would.
@@ -131,7 +131,7 @@ func (g gives) Ask(context.Context, string, eval.Request) (eval.Response, error)
 }
 
 // score performs a trial with the fake and returns its pooled metrics.
-func score(t testing.TB, b *Bench, item, arm string) map[string]float64 {
+func score(t testing.TB, b *bench, item, arm string) map[string]float64 {
 	t.Helper()
 	tr := eval.Trial{Item: item, Arm: arm, Replicate: 1}
 	o, err := b.Perform(t.Context(), tr, asker{})
@@ -388,13 +388,13 @@ func TestReadCandidates(t *testing.T) {
 		`{}`: noAtoms, `{"error": "too long"}`: noAtoms, `{"atoms": null}`: noAtoms, `{"atoms": {}}`: noAtoms,
 		`{"atoms": [{"name": "A"}, null]}`: noAtoms, `{"atoms": [{"title": " "}]}`: noAtoms, `sorry`: noJSON,
 	} {
-		found, _, kind, reason, detail := b.readCandidates(eval.Response{Text: reply, Stop: eval.StopEnd})
-		got := reason
-		if kind == eval.OK {
+		found, o := b.readCandidates(eval.Response{Text: reply, Stop: eval.StopEnd})
+		got := o.Reason
+		if o.Kind == eval.OK {
 			got = fmt.Sprint(len(found))
 		}
-		if got != want || (detail == "") != (kind == eval.OK) {
-			t.Errorf("%s: %q (%s), want %q", reply, got, detail, want)
+		if got != want || (o.Detail == "") != (o.Kind == eval.OK) {
+			t.Errorf("%s: %q (%s), want %q", reply, got, o.Detail, want)
 		}
 	}
 }
@@ -721,7 +721,7 @@ func FuzzReadAnswer(f *testing.F) {
 			t.Fatal(err)
 		}
 		readVerdict([]byte(verdict), nil, "grounded", func(e string) bool { return standsIn(e, reply) })
-		found, _, _, _, _ := b.readCandidates(eval.Response{Text: reply})
+		found, _ := b.readCandidates(eval.Response{Text: reply})
 		write(found, b.ontology, true)
 	})
 }
@@ -748,7 +748,7 @@ func (correction) Corrected(string, string, []eval.LabelledTwice) (eval.Measured
 // TestCorrectedRates: the error of the judge is known for the support of claims by sources.
 // What covers a gold claim is another question, and no question at all if nothing was emitted.
 func TestCorrectedRates(t *testing.T) {
-	b := &Bench{quality: &quality{Judge: rules}}
+	b := &bench{quality: &quality{Judge: rules}}
 	b.add("a", new(arm))
 	covered := eval.Fraction{Num: 1, Den: 4}
 	var got []string
@@ -843,7 +843,7 @@ func TestQualityOfAnotherJudge(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := mustOpen(t, nil, "judge_model=sim")
-	if i := slices.IndexFunc(claims.(*judgeBench).On, func(a *judgeArm) bool { return a.Settings != nil }); claims.(*judgeBench).judging.asked(claims.(*judgeBench).On[i].Settings) != own.judging.asked(own.judge) {
+	if i := slices.IndexFunc(claims.(*judgeBench).OwnArms, func(a *judgeArm) bool { return a.Settings != nil }); claims.(*judgeBench).judging.asked(claims.(*judgeBench).OwnArms[i].Settings) != own.judging.asked(own.judge) {
 		t.Error("a study of claims does not measure the judge of another study")
 	}
 	for _, c := range []struct{ asked, judge, want string }{
@@ -891,7 +891,7 @@ func TestJudgeByChance(t *testing.T) {
 		}
 		m, err := b.Measure(nil)
 		scorer, k := b.Calibrate(m)
-		j := scorer.(*Bench).judgement(&p, vs)
+		j := scorer.(*bench).judgement(&p, vs)
 		if err != nil || k.Failed == decides || j.missing == decides || !decides && j.why != eval.JudgeFailed {
 			t.Errorf("right on %v of 10: %+v, %+v, %v", rates, k, j, err)
 		}

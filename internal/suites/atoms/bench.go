@@ -16,9 +16,9 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// A Bench is the suite bound to a study of extractors. It is safe for
+// A bench is the suite bound to a study of extractors. It is safe for
 // concurrent use.
-type Bench struct {
+type bench struct {
 	kit.Base[*sample, *arm]
 	ontology *ontology.Ontology
 	judge    *study.Model // nil: the judge by rules
@@ -35,7 +35,7 @@ type arm struct {
 	instructions string                               // of the pipeline; "" for other arms
 	repair       bool                                 // of the pipeline
 	folder       map[string]*bundle                   // by case; nil for other arms
-	local        func(c *sample, b *Bench) []okf.File // answers without a call
+	local        func(c *sample, b *bench) []okf.File // answers without a call
 }
 
 // The built-in extractors.
@@ -45,9 +45,9 @@ const (
 	outlineVersion  = "1"
 )
 
-// Open binds the suite to a study: it reads and validates corpus or claims. The error
+// open binds the suite to a study: it reads and validates corpus or claims. The error
 // is a [study.Errors].
-func Open(f *study.File, s *Study) (kit.Bench, error) {
+func open(f *study.File, s *Study) (kit.Bench, error) {
 	var errs study.Errors
 	switch {
 	case s.Corpus == nil && s.Claims == nil:
@@ -71,7 +71,7 @@ func openCorpus(f *study.File, s *Study) (kit.Bench, error) {
 	if len(s.Extractors) == 0 {
 		errs.Add(f.Errorf("data", "list what is compared under extractors, such as {name: outline}"))
 	}
-	b := &Bench{root: f.Place(".")}
+	b := &bench{root: f.Place(".")}
 	samples, o := readCorpus(f, s, &errs)
 	if err := errs.Err(); err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func openCorpus(f *study.File, s *Study) (kit.Bench, error) {
 
 // plan makes the arms: each extractor on its models, and always the outline as a
 // baseline.
-func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
+func (b *bench) plan(f *study.File, s *Study, errs *study.Errors) {
 	p := kit.NewPlanner(f, &s.Study, "extractor", "use builtin: outline, folder, outputs, exec, http or run", errs)
 	kit.CheckNames(p, s.Extractors)
 	for i := range s.Extractors {
@@ -120,16 +120,16 @@ func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
 	}
 }
 
-func (b *Bench) add(name string, a *arm) { b.Add("extractor", name, a) }
+func (b *bench) add(name string, a *arm) { b.Add("extractor", name, a) }
 
 func newOutline(role eval.Role) *arm {
-	return &arm{Arm: kit.Local(role, builtinOutline, outlineVersion), local: func(c *sample, b *Bench) []okf.File {
+	return &arm{Arm: kit.Local(role, builtinOutline, outlineVersion), local: func(c *sample, b *bench) []okf.File {
 		return write(outline(c.sources, b.ontology), b.ontology, false)
 	}}
 }
 
 // entry makes the arms of one entry of the study.
-func (b *Bench) entry(p *kit.Planner, e *Extractor) {
+func (b *bench) entry(p *kit.Planner, e *Extractor) {
 	pipeline := func(instructions string) { b.modelArms(p, e, instructions) }
 	p.Make(&e.Entry, func(a kit.Arm) { b.add(e.Name, &arm{Arm: a}) },
 		kit.Builtin(e.Builtin, kit.Way{Key: builtinPipeline, Make: func(string) { pipeline(instructions) }},
@@ -152,7 +152,7 @@ func (b *Bench) entry(p *kit.Planner, e *Extractor) {
 	}
 }
 
-func (b *Bench) modelArms(p *kit.Planner, e *Extractor, instructions string) {
+func (b *bench) modelArms(p *kit.Planner, e *Extractor, instructions string) {
 	for _, on := range p.OnModels(&e.Entry) {
 		a := &arm{Arm: on, instructions: instructions, repair: e.Repair}
 		r := b.extractRequest(a, &sample{}, source{})
@@ -165,7 +165,7 @@ func (b *Bench) modelArms(p *kit.Planner, e *Extractor, instructions string) {
 const withoutAtoms = "with a file that is not Markdown, such as none.txt, if no atoms were found"
 
 // folderArm reads a folder of atoms made elsewhere, with a folder for each case.
-func (b *Bench) folderArm(dir string) (*arm, error) {
+func (b *bench) folderArm(dir string) (*arm, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("opening the folder of atoms: %w", err)
@@ -194,14 +194,14 @@ func (b *Bench) folderArm(dir string) (*arm, error) {
 }
 
 // Capabilities are what the suite has of them.
-func (b *Bench) Capabilities() eval.Capabilities {
+func (b *bench) Capabilities() eval.Capabilities {
 	can := b.Base.Capabilities()
 	can.Facts, can.Report, can.Pick, can.Ratings, can.Calibrator = b.Facts, b.Report, b.Pick, b.Ratings, b
 	return can
 }
 
 // Facts count the gold atoms, edges and claims.
-func (b *Bench) Facts() []eval.Fact {
+func (b *bench) Facts() []eval.Fact {
 	var atoms, edges, claims int
 	for _, c := range b.Data {
 		atoms += len(c.gold.Atoms)
@@ -223,7 +223,7 @@ type payload struct {
 // Basis returns what a trial depends on beside the documents and the prompt: the ontology
 // that files are read with, the claims of gold that the judge is asked about, and the gold
 // that simulated models answer from.
-func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
+func (b *bench) Basis(t eval.Trial) (on eval.Basis) {
 	c, a, err := b.Of(t)
 	if err != nil {
 		return on
@@ -245,7 +245,7 @@ func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
 }
 
 // Perform extracts atoms from the documents of a case.
-func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
+func (b *bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
 	c, a, err := b.Of(t)
 	switch {
 	case err != nil:
@@ -273,7 +273,7 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 }
 
 // outside reads the answer of an external pipeline.
-func (b *Bench) outside(r eval.Response) eval.Outcome {
+func (b *bench) outside(r eval.Response) eval.Outcome {
 	if r.Stop == eval.StopRefused {
 		return eval.Outcome{Kind: eval.Refused, Reason: declined, Detail: r.Refusal}
 	}

@@ -105,7 +105,7 @@ func (d *docRED) gold() (list []relation) {
 }
 
 // corpusOfDocRED is a corpus of documents with their entities as atoms.
-func corpusOfDocRED(t testing.TB, documents []docRED) *Bench {
+func corpusOfDocRED(t testing.TB, documents []docRED) *bench {
 	types, edges := map[string]bool{}, map[string]bool{}
 	ids := map[string]int{}
 	lines := []record{{Ontology: &ontology.Ontology{}}}

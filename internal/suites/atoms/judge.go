@@ -304,7 +304,7 @@ func (c *sample) points(pred *okf.Base, m graph.Matching) []point {
 }
 
 // Judge asks the judge about every claim. The judge by rules needs no verdicts.
-func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eval.Asker) ([]eval.Verdict, error) {
+func (b *bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eval.Asker) ([]eval.Verdict, error) {
 	c := b.Datum(t.Item)
 	if b.judge == nil || c == nil || o.Kind != eval.OK {
 		return nil, nil
@@ -327,7 +327,7 @@ func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eva
 }
 
 // ask asks the judge about a claim.
-func (b *Bench) ask(ctx context.Context, p point, item string, ask eval.Asker) ([]eval.Verdict, error) {
+func (b *bench) ask(ctx context.Context, p point, item string, ask eval.Asker) ([]eval.Verdict, error) {
 	return kit.AskJudge(ctx, ask, p.step, p.request(b.judge, b.judging, item), func(v *eval.Verdict) string {
 		if j := readVerdict(v.Data, b.judging.Scale, p.key(), func(string) bool { return true }); j.missing {
 			return j.why
@@ -340,18 +340,18 @@ func (b *Bench) ask(ctx context.Context, p point, item string, ask eval.Asker) (
 const caseStep = "grounded"
 
 // pointOf is the question about a known case: whether the sources of its item support the claim.
-func (b *Bench) pointOf(c kit.KnownCase) point {
+func (b *bench) pointOf(c kit.KnownCase) point {
 	return point{question{claim: strings.TrimSpace(c.Answer), in: &b.Datum(c.Item).material, given: &c.Pass}, "claim", "", caseStep}
 }
 
 // JudgeCase asks the judge about a known case.
-func (b *Bench) JudgeCase(ctx context.Context, c kit.KnownCase, ask eval.Asker) ([]eval.Verdict, error) {
+func (b *bench) JudgeCase(ctx context.Context, c kit.KnownCase, ask eval.Asker) ([]eval.Verdict, error) {
 	return b.ask(ctx, b.pointOf(c), c.Item, ask)
 }
 
 // CaseVerdict is whether the judge finds the claim of a known case grounded, with evidence
 // that stands in a source.
-func (b *Bench) CaseVerdict(c kit.KnownCase, vs []eval.Verdict) (pass bool, missing string) {
+func (b *bench) CaseVerdict(c kit.KnownCase, vs []eval.Verdict) (pass bool, missing string) {
 	p, trusting := b.pointOf(c), *b
 	trusting.byChance = false
 	j := trusting.judgement(&p, vs)
@@ -362,7 +362,7 @@ func (b *Bench) CaseVerdict(c kit.KnownCase, vs []eval.Verdict) (pass bool, miss
 }
 
 // readCases reads the known cases of the study.
-func (b *Bench) readCases(f *study.File, s *Study, errs *study.Errors) {
+func (b *bench) readCases(f *study.File, s *Study, errs *study.Errors) {
 	b.Cases.Read(f, s.Judging.Judging, b.judge, b.Items(), func(c kit.KnownCase) error {
 		if strings.TrimSpace(c.Answer) == "" {
 			return errors.New("want a claim, which the sources of the item support or not")
@@ -463,7 +463,7 @@ func unitsOf(t string) (units []string) {
 }
 
 // judgement is the verdict on a point.
-func (b *Bench) judgement(p *point, verdicts []eval.Verdict) judgement {
+func (b *bench) judgement(p *point, verdicts []eval.Verdict) judgement {
 	switch {
 	case p.fromGold && len(p.said) == 0:
 		return judgement{why: "no claim was emitted for the atom"}
@@ -485,7 +485,7 @@ func (b *Bench) judgement(p *point, verdicts []eval.Verdict) judgement {
 }
 
 // judgeName is the name of the judge of claims.
-func (b *Bench) judgeName() string {
+func (b *bench) judgeName() string {
 	if b.judge == nil {
 		return rules
 	}
@@ -494,7 +494,7 @@ func (b *Bench) judgeName() string {
 
 // Measure measures the judge on the known cases of the study; without any it returns what the
 // study's judge_quality has. The two are different sets, and are not added up.
-func (b *Bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, error) {
+func (b *bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, error) {
 	if !b.Cases.Any() && b.quality != nil {
 		return b.quality.measurement(), nil
 	}
@@ -504,7 +504,7 @@ func (b *Bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, er
 // Calibrate reports what is known of the judge. A judge that is no better than chance, on the
 // known cases or on the claims of judge_quality, never decides; other scores do not depend on
 // it.
-func (b *Bench) Calibrate(m eval.Measurement) (eval.Scorer, eval.Calibration) {
+func (b *bench) Calibrate(m eval.Measurement) (eval.Scorer, eval.Calibration) {
 	k := eval.Calibration{Judge: b.judgeName(), Measurement: m, Effect: "not measured: give it known cases (judge.cases), or measure it with a study of claims and give the result as judge_quality; without them faithfulness is what the judge says"}
 	if b.Cases.Any() {
 		_, k = kit.Trust(k.Judge, m, kit.Yardstick{Noun: "claims with a known verdict", Nothing: "it gave no verdict", Otherwise: unscoredByChance})

@@ -65,7 +65,7 @@ func candidateSchema(o *ontology.Ontology) []byte {
 
 // extractRequest asks for the candidates of one document with a forced tool call,
 // unless the model's settings ask for structure in another way.
-func (b *Bench) extractRequest(a *arm, c *sample, d source) eval.Request {
+func (b *bench) extractRequest(a *arm, c *sample, d source) eval.Request {
 	r := kit.RequestTo(a.Settings)
 	r.Item, r.System = c.id, a.instructions
 	r.Messages = []eval.Message{{Role: "user", Content: "Document " + d.Name + ":\n\n" + d.Text}}
@@ -84,58 +84,64 @@ func (b *Bench) extractRequest(a *arm, c *sample, d source) eval.Request {
 
 // pipeline asks about each document, and then works without a model: it makes ids,
 // merges duplicates, links, writes files and, if asked to, repairs.
-func (b *Bench) pipeline(ctx context.Context, a *arm, c *sample, ask eval.Asker) (eval.Outcome, error) {
+func (b *bench) pipeline(ctx context.Context, a *arm, c *sample, ask eval.Asker) (eval.Outcome, error) {
 	var all []candidate
-	var o eval.Outcome
+	var unread eval.Outcome // of the last document without a readable answer
+	var notes []string
 	readable := 0
 	for i, d := range c.sources {
 		response, err := ask.Ask(ctx, fmt.Sprintf("extract/%d", i+1), b.extractRequest(a, c, d))
 		if err != nil {
 			return eval.Outcome{}, err
 		}
-		found, lenient, kind, reason, detail := b.readCandidates(response)
-		if lenient && !slices.Contains(o.Notes, eval.NoteLenient) {
-			o.Notes = append(o.Notes, eval.NoteLenient)
-		}
-		if kind != eval.OK {
-			o.Kind, o.Reason, o.Detail, o.Data = kind, reason, detail, []byte(response.Answer(toolName))
-			o.Notes = append(o.Notes, d.Name+": "+reason)
+		found, read := b.readCandidates(response)
+		if read.Kind != eval.OK {
+			unread, notes = read, append(notes, d.Name+": "+read.Reason)
 			continue
+		}
+		for _, note := range read.Notes {
+			if !slices.Contains(notes, note) {
+				notes = append(notes, note)
+			}
 		}
 		readable++
 		all = append(all, found...)
 	}
 	if readable == 0 {
-		return o, nil
+		unread.Notes = notes
+		return unread, nil
 	}
 	made := bundle{Files: write(all, b.ontology, false)}
 	if a.repair {
 		made.Files, made.Unrepaired = write(all, b.ontology, true), made.Files
 	}
-	return eval.Outcome{Kind: eval.OK, Notes: o.Notes, Data: made.encode()}, nil
+	return eval.Outcome{Kind: eval.OK, Notes: notes, Data: made.encode()}, nil
 }
 
-// readCandidates reads the candidates in a model's answer. Lenient means that its object
-// was repaired or in another one.
-func (b *Bench) readCandidates(r eval.Response) (list []candidate, lenient bool, kind eval.OutcomeKind, reason, detail string) {
-	if r.Stop == eval.StopRefused {
-		return nil, false, eval.Refused, declined, r.Refusal
+// readCandidates reads the candidates in a model's answer about a document, and what it is.
+func (b *bench) readCandidates(r eval.Response) (list []candidate, o eval.Outcome) {
+	raw := r.Answer(toolName)
+	lacks := func(kind eval.OutcomeKind, reason, detail string) ([]candidate, eval.Outcome) {
+		return nil, eval.Outcome{Kind: kind, Reason: reason, Detail: detail, Data: []byte(raw)}
 	}
-	found, err := text.ReadObjectWith(r.Answer(toolName), "atoms")
+	if r.Stop == eval.StopRefused {
+		return lacks(eval.Refused, declined, r.Refusal)
+	}
+	found, err := text.ReadObjectWith(raw, "atoms")
 	if err != nil {
-		return nil, false, eval.Malformed, noJSON, err.Error()
+		return lacks(eval.Malformed, noJSON, err.Error())
 	}
 	if found.Cut || r.Stop == eval.StopLength {
-		return nil, false, eval.Malformed, cutOff, "the answer ends before its JSON does"
+		return lacks(eval.Malformed, cutOff, "the answer ends before its JSON does")
 	}
 	var answer struct {
 		Atoms []map[string]any `json:"atoms"`
 	}
 	if err := json.Unmarshal(found.JSON, &answer); err != nil {
-		return nil, false, eval.Malformed, noAtoms, err.Error()
+		return lacks(eval.Malformed, noAtoms, err.Error())
 	}
 	if answer.Atoms == nil {
-		return nil, false, eval.Malformed, noAtoms, `want an object with the list "atoms", which may be empty`
+		return lacks(eval.Malformed, noAtoms, `want an object with the list "atoms", which may be empty`)
 	}
 	untitled := 0
 	for _, raw := range answer.Atoms {
@@ -156,9 +162,12 @@ func (b *Bench) readCandidates(r eval.Response) (list []candidate, lenient bool,
 		list = append(list, c)
 	}
 	if len(list) == 0 && untitled > 0 {
-		return nil, false, eval.Malformed, noAtoms, text.Plural(untitled, "entry", "entries") + " without a title, and none with one"
+		return lacks(eval.Malformed, noAtoms, text.Plural(untitled, "entry", "entries")+" without a title, and none with one")
 	}
-	return list, found.Repaired || found.Wrapped, eval.OK, "", ""
+	if o.Kind = eval.OK; found.Repaired || found.Wrapped {
+		o.Notes = []string{eval.NoteLenient}
+	}
+	return list, o
 }
 
 func word(v any) string {

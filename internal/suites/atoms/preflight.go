@@ -104,7 +104,7 @@ func checkDamage(c *preflightCase) (kit.Result, error) {
 }
 
 // pooled scores an answer for each case, and pools the scores of each metric.
-func (b *Bench) pooled(answers map[string]*bundle) map[string]float64 {
+func (b *bench) pooled(answers map[string]*bundle) map[string]float64 {
 	var scores []eval.Score
 	for _, s := range b.Data {
 		o := eval.Outcome{Kind: eval.OK, Data: answers[s.id].encode()}
@@ -123,8 +123,8 @@ func values(scores []eval.Score) map[string]float64 {
 }
 
 // scorer is a bench that only scores.
-func scorer(samples []*sample, o *ontology.Ontology) *Bench {
-	b := &Bench{ontology: o}
+func scorer(samples []*sample, o *ontology.Ontology) *bench {
+	b := &bench{ontology: o}
 	var errs study.Errors
 	for _, s := range samples {
 		s.prepare("case", o, &errs)
@@ -134,7 +134,7 @@ func scorer(samples []*sample, o *ontology.Ontology) *Bench {
 }
 
 // shippedCorpus is the corpus of the starter.
-func shippedCorpus() (*Bench, error) {
+func shippedCorpus() (*bench, error) {
 	folder, err := fs.Sub(template, "template/corpus")
 	if err != nil {
 		return nil, err

@@ -75,7 +75,7 @@ func (j Judging) asked(m *study.Model) string {
 
 // fits reports an error if the quality is of another judge than that of a study. Files of
 // earlier versions do not say what was asked.
-func (q *quality) fits(b *Bench, file string) error {
+func (q *quality) fits(b *bench, file string) error {
 	name := b.judgeName()
 	switch {
 	case q.Judge != name && q.Model != name:
@@ -232,7 +232,7 @@ func writeQuality(kb kit.Bench, k kit.Kept, dir string) (string, error) {
 }
 
 func writeAtoms(kb kit.Bench, k kit.Kept, dir string) (string, error) {
-	b, ok := kb.(*Bench)
+	b, ok := kb.(*bench)
 	if !ok {
 		return "", errors.New("atom-files is for studies with a corpus: this one has claims")
 	}

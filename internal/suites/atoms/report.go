@@ -32,7 +32,7 @@ type tally struct {
 
 // Report lists the worst cases first, then counts by edge and type, problems of
 // graphs, what claims are worth by the judge's error, and the cost of an atom.
-func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
+func (b *bench) Report(r eval.Results) ([]eval.Block, error) {
 	tallies, err := b.tallies(r.Cases())
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 }
 
 // tallies collects the trials of each arm, the worst first.
-func (b *Bench) tallies(cases iter.Seq2[eval.Case, error]) (map[string]*tally, error) {
+func (b *bench) tallies(cases iter.Seq2[eval.Case, error]) (map[string]*tally, error) {
 	tallies := map[string]*tally{}
 	for c, err := range cases {
 		if err != nil {
@@ -117,17 +117,17 @@ const (
 )
 
 // Pick picks the cases that a report shows with their graphs, worst first.
-func (b *Bench) Pick(cases iter.Seq2[eval.Case, error], few int) ([]eval.Picked, error) {
+func (b *bench) Pick(cases iter.Seq2[eval.Case, error], few int) ([]eval.Picked, error) {
 	tallies, err := b.tallies(cases)
 	if err != nil {
 		return nil, err
 	}
 	most := max(maxPicked, 2*few)
-	if len(b.On) > maxPicked {
+	if len(b.OwnArms) > maxPicked {
 		most = few
 	}
 	var list []eval.Picked
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		n := tallies[a.ID]
 		if n == nil {
 			continue
@@ -148,10 +148,10 @@ func (b *Bench) Pick(cases iter.Seq2[eval.Case, error], few int) ([]eval.Picked,
 
 func brief(s string) string { return text.Shorten(s, 60) }
 
-func (b *Bench) worstTable(tallies map[string]*tally) eval.Table {
+func (b *bench) worstTable(tallies map[string]*tally) eval.Table {
 	t := eval.Table{Name: "worst", Title: "Worst cases", Columns: []string{"arm", "case", "atom F1", "edge F1", "validity", "graph errors", "faithfulness", "what is wrong"},
 		Note: "Cases that are not perfect, worst first: by the sum of what is missing to 1, and a quarter for each error of the graph."}
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		n := tallies[a.ID]
 		if n == nil || a.Role != eval.RoleArm {
 			continue
@@ -176,9 +176,9 @@ func (b *Bench) worstTable(tallies map[string]*tally) eval.Table {
 }
 
 // countTable shows the counts that two shares of the same units have.
-func (b *Bench) countTable(r eval.Results, name, title string, units []string, precision, recall string) eval.Table {
+func (b *bench) countTable(r eval.Results, name, title string, units []string, precision, recall string) eval.Table {
 	t := eval.Table{Name: name, Title: title, Columns: []string{"arm", name[:len(name)-1], "gold", "emitted", "right", "precision", "recall", "F1"}, Note: "Pooled over all trials."}
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		ofEmitted, ofGold := r.ByUnit(a.ID, precision), r.ByUnit(a.ID, recall)
 		for _, u := range units {
 			emitted, gold := ofEmitted[u], ofGold[u]
@@ -192,9 +192,9 @@ func (b *Bench) countTable(r eval.Results, name, title string, units []string, p
 	return t
 }
 
-func (b *Bench) problemTable(tallies map[string]*tally) eval.Table {
+func (b *bench) problemTable(tallies map[string]*tally) eval.Table {
 	t := eval.Table{Name: "integrity", Title: "Problems of graphs", Columns: []string{"arm", "problem", "severity", "before repair", "after"}, Note: "Over all trials. An arm without a repair has the same numbers twice."}
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		n := tallies[a.ID]
 		if n == nil {
 			continue
@@ -218,10 +218,10 @@ func (s *sample) unread(notes []string) (list []string) {
 	return list
 }
 
-func (b *Bench) unreadTable(tallies map[string]*tally) eval.Table {
+func (b *bench) unreadTable(tallies map[string]*tally) eval.Table {
 	t := eval.Table{Name: "unread", Title: "Documents without a readable answer", Columns: []string{"arm", "trials", "documents"},
 		Note: "Of trials that have the atoms of their other documents and count as answered. What such a document has counts as missed."}
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		if n := tallies[a.ID]; n != nil && n.partly > 0 {
 			t.Row(eval.Text(a.ID), eval.Count(n.partly), eval.Count(n.unread))
 		}
@@ -231,14 +231,14 @@ func (b *Bench) unreadTable(tallies map[string]*tally) eval.Table {
 
 // claimTable shows the rates of claims as the judge says, and corrected by its error. The
 // error is of the question whether a source supports a claim, so coverage is not corrected.
-func (b *Bench) claimTable(r eval.Results) eval.Table {
+func (b *bench) claimTable(r eval.Results) eval.Table {
 	t := eval.Table{Name: "claims", Title: "Claims, and the judge's error", Columns: []string{"arm", "rate", "claims", "judge " + b.judgeName() + " says", "corrected"}}
 	if b.quality == nil {
 		t.Note = "The judge was not measured on claims with human labels, so nothing is corrected: see judge_quality."
 	} else {
 		t.Note = "Corrected by the judge's sensitivity and specificity on claims with human labels (Rogan & Gladen). It assumes that the judge is right as often here, on what is supported and on what is not. The labels measure whether a source supports a claim, so coverage and omission are not corrected, and in faithfulness only the emitted claims are. Judge " + b.quality.Judge + ": " + b.quality.describe() + "."
 	}
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		said, covers := r.Sum(a.ID, metricGrounded), r.Sum(a.ID, metricCovered)
 		grounded, covered := said.Num/said.Den, covers.Num/covers.Den
 		var m eval.Measured
@@ -265,9 +265,9 @@ func (b *Bench) claimTable(r eval.Results) eval.Table {
 	return t
 }
 
-func (b *Bench) costTable(r eval.Results) eval.Table {
+func (b *bench) costTable(r eval.Results) eval.Table {
 	t := eval.Table{Name: "cost", Title: "Cost per case and per atom", Columns: []string{"arm", "unit", "of a case", "of the run", "of an atom"}}
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		each, unit := r.Effort(a.ID)
 		of := r.Sum(a.ID, metricEmitted)
 		if each == 0 || of.Den == 0 {

@@ -26,7 +26,7 @@ type assessment struct {
 var graphMetrics = []string{metricErrors, metricRepaired, metricWarnings}
 
 // assess reads a trial; there are no files if the answer was malformed or refused.
-func (b *Bench) assess(s *sample, t *eval.Judged) *assessment {
+func (b *bench) assess(s *sample, t *eval.Judged) *assessment {
 	a := &assessment{sample: s}
 	if t.Outcome.Kind == eval.OK {
 		a.pred, a.unrepaired = load(t.Outcome.Data, b.ontology)
@@ -48,7 +48,7 @@ func (b *Bench) assess(s *sample, t *eval.Judged) *assessment {
 }
 
 // Score scores what was written: the files of each trial, parsed again.
-func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
+func (b *bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	s := b.Datum(c.Item)
 	if s == nil {
 		return dst
@@ -190,7 +190,7 @@ func (a *assessment) scoreClaims(dst []eval.Score) []eval.Score {
 }
 
 // Ratings returns whether the judge finds each claim of an answer grounded.
-func (b *Bench) Ratings(c eval.Case) (list []eval.Rating) {
+func (b *bench) Ratings(c eval.Case) (list []eval.Rating) {
 	s := b.Datum(c.Item)
 	if s == nil {
 		return nil

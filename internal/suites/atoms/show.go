@@ -18,7 +18,7 @@ const maxShown = 60
 
 // Show shows the first trial of a case: the graph of gold and answer, claims beside
 // the sentence they rest on, and the problems of files and graph.
-func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
+func (b *bench) Show(c eval.Case) (eval.Exhibit, error) {
 	s, t, x, err := b.Shown(c, "extracted by")
 	if err != nil {
 		return x, fmt.Errorf("atoms: %w", err)
@@ -36,30 +36,12 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 	var said, known []string
 	for i, p := range a.points[:min(maxShown, len(a.points))] {
 		j := a.judged[i]
-		row, share, fails := eval.ExhibitRow{Unit: p.atom, Note: j.why}, metricGrounded, "fabricated: "
-		if p.fromGold {
-			row.Gold, share, fails = p.claim, metricCovered, "omitted: "
-			if j.holds {
-				row.Answer = j.evidence
-			}
-			if at, like := nearest(p.claim, s.sentences); at >= 0 && like >= enough {
-				known = append(known, s.text(at))
-			}
-		} else {
-			row.ID, row.Answer, row.Quote = p.unit, p.claim, j.evidence
-			if j.holds {
-				said = append(said, j.evidence)
-			}
+		x.Rows = append(x.Rows, p.row(j))
+		if !p.fromGold && j.holds {
+			said = append(said, j.evidence)
+		} else if at, like := nearest(p.claim, s.sentences); p.fromGold && at >= 0 && like >= enough {
+			known = append(known, s.text(at))
 		}
-		score := eval.Score{Metric: share, Num: kit.Indicator(j.holds), Den: 1}
-		switch {
-		case j.missing:
-			score = eval.Score{Metric: share, Unscored: j.why}
-		case !j.holds:
-			row.Note = fails + row.Note
-		}
-		row.Scores = []eval.Score{score}
-		x.Rows = append(x.Rows, row)
 	}
 	for i, p := range a.matched.Gold {
 		missing := &s.gold.Atoms[i]
@@ -88,6 +70,28 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 		x.Steps = append(x.Steps, eval.ExhibitStep{Name: string(v.Source) + " " + v.By + " " + v.Step, Text: cmp.Or(v.Err, string(v.Data))})
 	}
 	return x, nil
+}
+
+// row shows a claim beside what the judge says of it.
+func (p *point) row(j judgement) eval.ExhibitRow {
+	row := eval.ExhibitRow{ID: p.unit, Unit: p.atom, Answer: p.claim, Quote: j.evidence, Note: j.why}
+	share, fails := metricGrounded, "fabricated: "
+	if p.fromGold {
+		row = eval.ExhibitRow{Unit: p.atom, Gold: p.claim, Note: j.why}
+		share, fails = metricCovered, "omitted: "
+		if j.holds {
+			row.Answer = j.evidence
+		}
+	}
+	score := eval.Score{Metric: share, Num: kit.Indicator(j.holds), Den: 1}
+	switch {
+	case j.missing:
+		score = eval.Score{Metric: share, Unscored: j.why}
+	case !j.holds:
+		row.Note = fails + row.Note
+	}
+	row.Scores = []eval.Score{score}
+	return row
 }
 
 // findings lists the findings of files and graph.

@@ -44,7 +44,7 @@ func Suite() kit.Suite {
 		Blind: kit.Blind{Data: []kit.Datum{{Key: "data", Keep: []string{"path", "allow_gaps"}}, {Key: "claims", Keep: []string{"path"}}},
 			Arms: "arms", Drop: []string{"judge_quality"}},
 		Study:       func() study.Any { return new(Study) },
-		Open:        kit.Opener(Open),
+		Open:        kit.Opener(open),
 		Starter:     func() ([]kit.File, error) { return kit.Template(template, "template") },
 		Cases:       shippedCases,
 		Check:       checkCase,

@@ -40,7 +40,7 @@ type planner struct {
 	study   *Study
 	kernels []Kernel // of the study, then those of the folder kernels
 	waiting int      // kernels of the folder that have no model
-	bench   *Bench
+	bench   *bench
 }
 
 // plan makes the arms: every kernel on each of its models, always the null

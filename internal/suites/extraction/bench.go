@@ -10,10 +10,8 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/scruple-eval/scruple/internal/eval"
-	"github.com/scruple-eval/scruple/internal/measure"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -25,9 +23,9 @@ const (
 	splitTest = "test"
 )
 
-// A Bench is the suite bound to one study. It is safe for
+// A bench is the suite bound to one study. It is safe for
 // concurrent use.
-type Bench struct {
+type bench struct {
 	kit.Base[*Document, *arm] // without data: documents are not kept in memory
 
 	study      *Study
@@ -55,13 +53,13 @@ type Bench struct {
 	doubtful    int
 }
 
-// Open binds the suite to a study: it reads and validates kernels, schemas and
+// open binds the suite to a study: it reads and validates kernels, schemas and
 // documents. The error is a [study.Errors] with all errors, each with its file
 // and line.
-func Open(f *study.File, s *Study) (*Bench, error) {
+func open(f *study.File, s *Study) (*bench, error) {
 	var errs study.Errors
 	fault := func(key, format string, args ...any) { errs.Add(f.Errorf(key, format, args...)) }
-	b := &Bench{study: s, weights: s.weights(), mix: trustedJudge, schemas: newSchemas(f.Resolve(s.Schemas)), recent: new(recent)}
+	b := &bench{study: s, weights: s.weights(), mix: trustedJudge, schemas: newSchemas(f.Resolve(s.Schemas)), recent: new(recent)}
 	if s.JudgeModel != "" {
 		b.judgeModel = s.Judge()
 	}
@@ -94,7 +92,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 		b.Close()
 		return nil, err
 	}
-	renderAll(b.On, b.schemas.used(), b.plain)
+	renderAll(b.OwnArms, b.schemas.used(), b.plain)
 	return b, nil
 }
 
@@ -115,7 +113,7 @@ func checkWeights(s *Study, fault func(key, format string, args ...any)) {
 }
 
 // checkLists checks the lists that the study names.
-func (b *Bench) checkLists(fault func(key, format string, args ...any)) {
+func (b *bench) checkLists(fault func(key, format string, args ...any)) {
 	members := map[string][]string{} // of the records of a list
 	for _, s := range b.schemas.used() {
 		for _, f := range s.Fields {
@@ -143,7 +141,7 @@ func (b *Bench) checkLists(fault func(key, format string, args ...any)) {
 
 // load reads and validates every document once and keeps what planning and
 // analysis need. An error that several documents have is reported once.
-func (b *Bench) load(errs *study.Errors) {
+func (b *bench) load(errs *study.Errors) {
 	strata := map[string][]eval.Level{} // shared between documents
 	first := map[string]place{}         // by id
 	type cause struct {
@@ -190,7 +188,7 @@ func (b *Bench) load(errs *study.Errors) {
 }
 
 // admit validates a document and adds its item.
-func (b *Bench) admit(at place, d *Document, first map[string]place, strata map[string][]eval.Level, part string) (errs []error) {
+func (b *bench) admit(at place, d *Document, first map[string]place, strata map[string][]eval.Level, part string) (errs []error) {
 	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if d.ID == "" {
 		fault("document_id is missing: every document needs one, unique in the study")
@@ -207,7 +205,7 @@ func (b *Bench) admit(at place, d *Document, first map[string]place, strata map[
 	if err := d.expand(s, func(text string) { b.warn(at, text) }); err != nil {
 		return kit.Unjoin(err)
 	}
-	for _, e := range kit.Unjoin(d.check(s, b.study.forPeople, !b.plain, func(text string) { b.warn(at, text) })) {
+	for _, e := range kit.Unjoin(d.check(s, goldRules{mayBeEmpty: b.study.forPeople, plain: b.plain}, func(text string) { b.warn(at, text) })) {
 		fault("%w", e)
 	}
 	if !s.nested {
@@ -240,17 +238,17 @@ var errHere = errors.New("this document")
 // mostWarnings is the number of warnings about data that are kept.
 const mostWarnings = 200
 
-func (b *Bench) warn(at place, text string) {
+func (b *bench) warn(at place, text string) {
 	if b.doubtful++; b.doubtful <= mostWarnings {
 		b.warnings = append(b.warnings, at.locate(errors.New(text)).Error())
 	}
 }
 
 // Items are the documents.
-func (b *Bench) Items() []eval.Item { return b.items }
+func (b *bench) Items() []eval.Item { return b.items }
 
 // Close closes the document files.
-func (b *Bench) Close() error {
+func (b *bench) Close() error {
 	var errs []error
 	for _, p := range b.parts {
 		errs = append(errs, p.Close())
@@ -259,12 +257,12 @@ func (b *Bench) Close() error {
 }
 
 // Capabilities are what the suite has of them.
-func (b *Bench) Capabilities() eval.Capabilities {
+func (b *bench) Capabilities() eval.Capabilities {
 	return eval.Capabilities{Warnings: b.Warnings, Notes: b.notes, Facts: b.Facts, Report: b.Report, Records: b.Records, Ratings: b.Ratings, Calibrator: b, Annotated: b}
 }
 
 // Warnings are about gold that looks wrong but is legal.
-func (b *Bench) Warnings() []string {
+func (b *bench) Warnings() []string {
 	if more := b.doubtful - len(b.warnings); more > 0 {
 		return append(slices.Clip(b.warnings), fmt.Sprintf("and %d more values of gold like these", more))
 	}
@@ -272,7 +270,7 @@ func (b *Bench) Warnings() []string {
 }
 
 // notes list the members of documents that Scruple does not know, once.
-func (b *Bench) notes() []string {
+func (b *bench) notes() []string {
 	named := b.study.Documents.named()
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(b.members)), func(name string) bool { return slices.Contains(named, name) })
 	if len(names) == 0 {
@@ -283,7 +281,7 @@ func (b *Bench) notes() []string {
 
 // checkMapping reports keys of the mapping that documents do not have, and what it names and no
 // document has.
-func (b *Bench) checkMapping(fault func(key, format string, args ...any)) {
+func (b *bench) checkMapping(fault func(key, format string, args ...any)) {
 	m := &b.study.Documents.Mapping
 	known := slices.Sorted(maps.Keys(b.members))
 	has := func(key, name string) {
@@ -308,129 +306,17 @@ func (b *Bench) checkMapping(fault func(key, format string, args ...any)) {
 }
 
 // Facts counts the prompts that cannot run; strata count the documents.
-func (b *Bench) Facts() []eval.Fact {
+func (b *bench) Facts() []eval.Fact {
 	if b.waiting == 0 {
 		return nil
 	}
 	return []eval.Fact{{Name: "prompts in kernels/ without a model", N: b.waiting}}
 }
 
-// A prepared document has its schema and, once ready is called, its text index
-// and annotated fields.
-type prepared struct {
-	Document
-	schema *Schema
-	item   int
-
-	once   sync.Once
-	index  *text.Index
-	points []point // annotated fields in the schema's order
-	gold   *tree   // the points in the shape of the schema
-	lists  map[string]List
-	loose  bool // quotes may differ in typography
-}
-
-// ready builds the index and lists the annotated fields, once.
-func (d *prepared) ready() *prepared {
-	d.once.Do(func() {
-		index, err := text.NewIndex(d.Text)
-		if err != nil { // it was valid on load: the file has changed
-			index, _ = text.NewIndex("")
-		}
-		d.index = index
-		d.schema.index()
-		d.gold = &tree{}
-		order := measure.UpTo(len(d.Truth))
-		if !d.schema.nested { // that of the schema
-			slices.SortStableFunc(order, func(a, b int) int {
-				return cmp.Compare(d.schema.field(d.Truth[a].Field), d.schema.field(d.Truth[b].Field))
-			})
-		}
-		for _, i := range order {
-			leaf, n, err := d.gold.at(d.schema.root, d.Truth[i].Field)
-			if err != nil { // it was valid on load: the file has changed
-				continue
-			}
-			f := d.schema.Fields[n.field]
-			p := point{field: f, gold: &d.Truth[i], index: index, unit: f.Name, loose: d.loose, doc: d.Text}
-			p.field.Name = d.Truth[i].Field
-			if inList(p.unit) && p.gold.present() {
-				for _, v := range p.rightValues() {
-					p.keys = append(p.keys, text.Key(f.Type, v))
-				}
-			}
-			d.points = append(d.points, p)
-			leaf.point = len(d.points)
-		}
-	})
-	return d
-}
-
-// recent keeps the documents read last: the arms of a document run one after another.
-type recent struct {
-	mu   sync.Mutex
-	docs []*prepared // the newest first
-}
-
-// The limits of recent documents and of their text: a prepared document needs about three times as
-// much.
-const (
-	recentDocuments = 64
-	recentBytes     = 2 << 20
-)
-
-func (r *recent) find(item int) *prepared {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if i := slices.IndexFunc(r.docs, func(d *prepared) bool { return d.item == item }); i >= 0 {
-		return r.docs[i]
-	}
-	return nil
-}
-
-func (r *recent) add(d *prepared) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	kept, size := []*prepared{d}, len(d.Text)
-	for _, old := range r.docs {
-		if size += len(old.Text); size > recentBytes || len(kept) == recentDocuments {
-			break
-		}
-		kept = append(kept, old)
-	}
-	r.docs = kept
-}
-
-// document reads a document with its gold.
-func (b *Bench) document(id string) (*prepared, error) {
-	item, ok := b.index.Find(id)
-	if !ok {
-		return nil, fmt.Errorf("extraction: no document %q in this study", id)
-	}
-	if d := b.recent.find(item); d != nil {
-		return d, nil
-	}
-	read, err := b.places[item].read()
-	if err != nil {
-		return nil, err
-	}
-	read.Schema = cmp.Or(read.Schema, b.study.Documents.Schema)
-	read.Split = b.items[item].Split // that of its source, if it has none
-	d := &prepared{Document: read, schema: b.schemaOf[item], item: item, lists: b.study.Lists, loose: b.study.Quotes == "typography"}
-	if d.Schema != d.schema.Name {
-		return nil, fmt.Errorf("document %q changed since it was checked: its schema was %q", id, d.schema.Name)
-	}
-	if err := d.expand(d.schema, func(string) {}); err != nil {
-		return nil, err
-	}
-	b.recent.add(d)
-	return d, nil
-}
-
 // Basis returns what a trial depends on beside the document and the prompt: the fields of
 // the schema that programs are sent, and the gold that simulated models and the calibration
 // arm answer from, and that decides which quotes the judge is asked about.
-func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
+func (b *bench) Basis(t eval.Trial) (on eval.Basis) {
 	a := b.Arm(t.Arm)
 	place, ok := b.index.Find(t.Item)
 	if a == nil || !ok {
@@ -462,10 +348,10 @@ func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
 }
 
 // calibrates reports whether the judge is calibrated on the documents of a split.
-func (b *Bench) calibrates(split string) bool { return !b.hasDev || split == splitDev }
+func (b *bench) calibrates(split string) bool { return !b.hasDev || split == splitDev }
 
 // Perform gets the arm's answer for the document. It makes at most one call.
-func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
+func (b *bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
 	a := b.Arm(t.Arm)
 	if a == nil {
 		return eval.Outcome{}, fmt.Errorf("extraction: no arm %q in this study", t.Arm)
@@ -555,7 +441,7 @@ type payload struct {
 
 // Score turns the outcomes of a case into fractions. It depends only on them
 // and the document.
-func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
+func (b *bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	d, err := b.document(c.Item)
 	role := eval.RoleArm
 	if arm := b.Arm(c.Arm); arm != nil {
@@ -576,7 +462,7 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 
 // score lists the scores of an outcome: by field in schema order, then those of
 // the whole answer.
-func (b *Bench) score(dst []eval.Score, d *prepared, o *eval.Outcome, vs []eval.Verdict, role eval.Role) []eval.Score {
+func (b *bench) score(dst []eval.Score, d *prepared, o *eval.Outcome, vs []eval.Verdict, role eval.Role) []eval.Score {
 	x, results := b.assess(d, o, vs)
 	m := emitter{scores: dst, plain: b.plain}
 	if d.schema.nested {
@@ -602,7 +488,7 @@ func (b *Bench) score(dst []eval.Score, d *prepared, o *eval.Outcome, vs []eval.
 }
 
 // assess parses an outcome and scores its fields.
-func (b *Bench) assess(d *prepared, o *eval.Outcome, vs []eval.Verdict) (*arranged, []result) {
+func (b *bench) assess(d *prepared, o *eval.Outcome, vs []eval.Verdict) (*arranged, []result) {
 	x := d.arrange(answerOf(o, d.schema))
 	x.plain = x.plain || b.plain && o.Kind != eval.OK
 	return x, x.assess(d, b.mix, b.judge(vs))

@@ -46,14 +46,14 @@ func write(t testing.TB, dir string, files map[string]string) {
 }
 
 // open loads a study from a folder and binds the suite to it.
-func open(t testing.TB, dir string) (*Bench, error) {
+func openIn(t testing.TB, dir string) (*bench, error) {
 	t.Helper()
 	var s Study
 	f, err := study.Load(filepath.Join(dir, "study.yaml"), nil, &s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := Open(f, &s)
+	b, err := open(f, &s)
 	if err == nil {
 		t.Cleanup(func() { b.Close() })
 	}
@@ -61,11 +61,11 @@ func open(t testing.TB, dir string) (*Bench, error) {
 }
 
 // mustOpen writes files and opens the study among them.
-func mustOpen(t testing.TB, files map[string]string) *Bench {
+func mustOpen(t testing.TB, files map[string]string) *bench {
 	t.Helper()
 	dir := t.TempDir()
 	write(t, dir, files)
-	b, err := open(t, dir)
+	b, err := openIn(t, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,14 +73,14 @@ func mustOpen(t testing.TB, files map[string]string) *Bench {
 }
 
 // starterBench opens the starter study.
-func starterBench(t testing.TB) *Bench {
+func starterBench(t testing.TB) *bench {
 	t.Helper()
 	dir := t.TempDir()
 	suite := Suite()
 	if _, err := suite.Init(dir); err != nil {
 		t.Fatal(err)
 	}
-	b, err := open(t, dir)
+	b, err := openIn(t, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func BenchmarkOpen(b *testing.B) {
 	dir := b.TempDir()
 	write(b, dir, map[string]string{"study.yaml": invoiceStudy, "docs.jsonl": invoices(n, 1000)})
 	for b.Loop() {
-		if _, err := open(b, dir); err != nil {
+		if _, err := openIn(b, dir); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -173,7 +173,7 @@ func TestMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	b, err := open(t, dir)
+	b, err := openIn(t, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func corpus(t *testing.T, data string, files map[string]string) (documents []str
 			t.Fatal(err)
 		}
 	}
-	b, err := open(t, dir)
+	b, err := openIn(t, dir)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -112,7 +112,7 @@ func TestRecordsWithoutDocument(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b, err := open(t, dir)
+	b, err := openIn(t, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ arms:
   - {name: o, outputs: answers.jsonl}
   - {name: e, exec: cat}
 `})
-	b, err := open(t, dir)
+	b, err := openIn(t, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

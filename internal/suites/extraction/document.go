@@ -78,10 +78,15 @@ func (l *literal) UnmarshalJSON(data []byte) error {
 func (g *Gold) missing() bool { return g.Exists != nil && !*g.Exists }
 func (g *Gold) present() bool { return !g.missing() && !g.Ambiguous }
 
+// goldRules say what gold may lack.
+type goldRules struct {
+	mayBeEmpty bool // people have still to make it
+	plain      bool // values need not be in the text
+}
+
 // check validates a record and returns all errors, which the caller locates. It passes to
-// warn what is doubtful. A document may have no gold if people have still to make it. Without
-// evidence, values need not be in the text.
-func (d *Document) check(s *Schema, forPeople, evidence bool, warn func(string)) error {
+// warn what is doubtful.
+func (d *Document) check(s *Schema, rules goldRules, warn func(string)) error {
 	var wrong findings
 	wrong.add(strings.TrimSpace(d.Text) == "", "text is empty: there is nothing to extract from")
 	wrong.add(d.Split != "" && d.Split != splitDev && d.Split != splitTest,
@@ -110,7 +115,7 @@ func (d *Document) check(s *Schema, forPeople, evidence bool, warn func(string))
 		seen[name] = true
 		before := len(ofField)
 		if g.check(fieldType, index, &ofField); len(ofField) == before && !g.missing() {
-			g.checkValues(fieldType, index, evidence, &ofField, &doubts)
+			g.checkValues(fieldType, index, rules, &ofField, &doubts)
 		}
 		for _, what := range ofField {
 			wrong.add(true, "field %q: %s", name, what)
@@ -120,7 +125,7 @@ func (d *Document) check(s *Schema, forPeople, evidence bool, warn func(string))
 		}
 	}
 	lists := d.Truth != nil && !slices.ContainsFunc(s.Fields, func(f Field) bool { return !inList(f.Name) }) // all can be empty
-	wrong.add(len(d.Truth) == 0 && !forPeople && !lists,
+	wrong.add(len(d.Truth) == 0 && !rules.mayBeEmpty && !lists,
 		"ground_truth is empty: give gold for at least one field, "+
 			"leave the document out, or let people make gold with `scruple annotate`")
 	return wrong.errorOf(d.ID)
@@ -148,7 +153,7 @@ func (f findings) errorOf(document string) error {
 // if answers can only match a value as text, or if no quote can show it; the
 // comparison may not know the notation of the document. Values of type enum are often
 // classes, for which annotators quote the reason.
-func (g *Gold) checkValues(t text.Type, index *text.Index, evidence bool, wrong, doubts *findings) {
+func (g *Gold) checkValues(t text.Type, index *text.Index, rules goldRules, wrong, doubts *findings) {
 	right := slices.Concat([]literal{g.Correct}, g.Acceptable, g.Candidates)
 	if g.Ambiguous {
 		right = right[1:]
@@ -165,7 +170,7 @@ func (g *Gold) checkValues(t text.Type, index *text.Index, evidence bool, wrong,
 			doubts.add(days(v) == 2, "value %q can be two days and is compared as written: add the one that is meant to acceptable_values, such as 2024-03-15", clip(string(v)))
 		}
 	}
-	if !evidence {
+	if rules.plain {
 		return
 	}
 	held := func(v literal) bool { return index.Holds(t, string(v)) }

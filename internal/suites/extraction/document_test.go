@@ -52,7 +52,7 @@ func TestGoldContradictions(t *testing.T) {
 			t.Errorf("%s: %v", tt.gold, err)
 			continue
 		}
-		err := d.check(invoiceSchema, false, true, func(string) {})
+		err := d.check(invoiceSchema, goldRules{}, func(string) {})
 		switch {
 		case tt.want == "" && err != nil:
 			t.Errorf("%s: %v", tt.gold, err)
@@ -109,7 +109,7 @@ func TestUnreachableGold(t *testing.T) {
 			t.Fatalf("%s: %v", gold, err)
 		}
 		how, said := none, ""
-		if err := d.check(schema, false, true, func(text string) { how, said = doubt, text }); err != nil {
+		if err := d.check(schema, goldRules{}, func(text string) { how, said = doubt, text }); err != nil {
 			how, said = wrong, err.Error()
 		}
 		field, _, _ := strings.Cut(strings.TrimPrefix(gold, `{"field":"`), `"`)
@@ -133,7 +133,7 @@ func TestDocumentContradictions(t *testing.T) {
 		{Document{Text: "---PAGE one---\nx", Truth: []Gold{missing}}, "line 1"},
 	}
 	for _, tt := range tests {
-		if err := tt.doc.check(invoiceSchema, false, true, func(string) {}); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if err := tt.doc.check(invoiceSchema, goldRules{}, func(string) {}); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%v, want %s", err, tt.want)
 		}
 	}
@@ -204,7 +204,7 @@ func FuzzDocument(f *testing.F) {
 	f.Add([]byte(`{"document_id":"\ud83d\ude00","text":"---PAGE 1---\nx","ground_truth":[{"candidate_values":[null,"a"]}]} `))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var d Document
-		if dataset.DecodeStrict(data, &d) != nil || d.check(invoiceSchema, false, true, func(string) {}) != nil {
+		if dataset.DecodeStrict(data, &d) != nil || d.check(invoiceSchema, goldRules{}, func(string) {}) != nil {
 			return
 		}
 		p := &prepared{Document: d, schema: invoiceSchema}

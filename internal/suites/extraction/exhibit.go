@@ -12,7 +12,7 @@ import (
 
 // Show shows the first trial of a case: the document with the quotes of answer
 // and gold marked, and for each field gold, answer and failures.
-func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
+func (b *bench) Show(c eval.Case) (eval.Exhibit, error) {
 	d, err := b.document(c.Item)
 	if err != nil {
 		return eval.Exhibit{}, err
@@ -63,7 +63,7 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 	return x, nil
 }
 
-func (b *Bench) row(r *result) eval.ExhibitRow {
+func (b *bench) row(r *result) eval.ExhibitRow {
 	m := emitter{plain: b.plain}
 	m.components(r, b.weights)
 	row := eval.ExhibitRow{Unit: r.field.Name, Gold: r.gold.shown(), Answer: shownAnswer(r.entries), Note: r.note(), Scores: m.scores}

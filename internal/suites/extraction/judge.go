@@ -53,7 +53,7 @@ func (d *prepared) questions(o *eval.Outcome) (all []*question) {
 
 // Judge asks the judge about every quote that needs it. A failed call leaves a
 // verdict with its error; an error that concerns the run is returned.
-func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, asker eval.Asker) ([]eval.Verdict, error) {
+func (b *bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, asker eval.Asker) ([]eval.Verdict, error) {
 	if b.judgeModel == nil || o.Kind != eval.OK {
 		return nil, nil
 	}
@@ -74,7 +74,7 @@ func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, asker e
 
 // judgeRequest shows the judge the field's name and the quote, but not the
 // claimed value.
-func (b *Bench) judgeRequest(document string, q *question) eval.Request {
+func (b *bench) judgeRequest(document string, q *question) eval.Request {
 	r := kit.JudgeRequest(b.judgeModel)
 	r.Item = document
 	r.Messages = []eval.Message{{Role: "user", Content: "What is the " + q.field.Name + " in the following text? " +
@@ -86,7 +86,7 @@ func (b *Bench) judgeRequest(document string, q *question) eval.Request {
 }
 
 // judge looks opinions up in the verdicts on an outcome.
-func (b *Bench) judge(verdicts []eval.Verdict) judge {
+func (b *bench) judge(verdicts []eval.Verdict) judge {
 	if b.judgeModel == nil {
 		return deterministic
 	}
@@ -114,7 +114,7 @@ func agrees(t text.Type, reply, claimed string) bool {
 }
 
 // Measure measures the judge on quotes from gold, which contain their value.
-func (b *Bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, error) {
+func (b *bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, error) {
 	m, err := kit.Measure(cases, nil, func(c eval.Case, j *eval.Judged) (n kit.Counted, err error) {
 		d, err := b.document(c.Item)
 		if err != nil {
@@ -141,7 +141,7 @@ func (b *Bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, er
 
 // Calibrate returns a scorer that weights the judge by its accuracy. All arms share the
 // mix, and it depends on no answer of theirs.
-func (b *Bench) Calibrate(m eval.Measurement) (eval.Scorer, eval.Calibration) {
+func (b *bench) Calibrate(m eval.Measurement) (eval.Scorer, eval.Calibration) {
 	if b.judgeModel == nil {
 		return b, eval.Calibration{Judge: deterministicJudge, Effect: "no judge model: evidence = 0.3·token + 0.7·(the quote contains the claimed value as a value of its type)"}
 	}
@@ -176,7 +176,7 @@ func trust(m eval.Measurement) (mix, string) {
 
 // Ratings returns what the judge says of each quote that it was asked about: whether
 // it shows the claimed value. Of several quotes for a field, all must.
-func (b *Bench) Ratings(c eval.Case) []eval.Rating {
+func (b *bench) Ratings(c eval.Case) []eval.Rating {
 	d, err := b.document(c.Item)
 	if err != nil {
 		return nil

@@ -107,7 +107,7 @@ func nestedDocument(t testing.TB, s *Schema, gold string, lists map[string]List)
 
 // valuesOf are precision, recall and F1 of an answer by list, and of all.
 func valuesOf(d *prepared, answer string) map[string]float64 {
-	b := &Bench{weights: DefaultWeights, mix: trustedJudge, plain: true}
+	b := &bench{weights: DefaultWeights, mix: trustedJudge, plain: true}
 	o := outcomeOf(answer, eval.StopEnd, d.schema)
 	got, num, den := map[string]float64{"kind " + string(o.Kind): 1}, map[string]float64{}, map[string]float64{}
 	for _, s := range b.score(nil, d, &o, nil, eval.RoleArm) {
@@ -318,7 +318,7 @@ func TestQuotesInOtherTypography(t *testing.T) {
 		{`"Buyer" is O'Neill-Brown Ltd`, true, 0, 0, 0, 1},
 	} {
 		d := &prepared{Document: Document{ID: "d", Text: doc, Truth: []Gold{{Field: "name", Exists: &exists, Correct: "Brown Ltd"}}}, schema: s, loose: c.loose}
-		b := &Bench{weights: DefaultWeights, mix: trustedJudge}
+		b := &bench{weights: DefaultWeights, mix: trustedJudge}
 		o := outcomeOf(answer(c.quote), eval.StopEnd, s)
 		got := map[string]float64{}
 		for _, x := range b.score(nil, d.ready(), &o, nil, eval.RoleArm) {
@@ -337,7 +337,7 @@ func TestPlainAnswerToFlatSchema(t *testing.T) {
 	s := &Schema{Name: "s", Fields: []Field{{Name: "invoice_number", Type: "id"}, {Name: "kind", Type: "enum", Enum: []string{"a", "b"}}}}
 	exists := true
 	d := &prepared{Document: Document{ID: "d", Text: "No. 77, kind a", Truth: []Gold{{Field: "invoice_number", Exists: &exists, Correct: "77"}, {Field: "kind", Exists: &exists, Correct: "a"}}}, schema: s}
-	b := &Bench{weights: DefaultWeights, mix: trustedJudge}
+	b := &bench{weights: DefaultWeights, mix: trustedJudge}
 	for _, answer := range []string{`{"invoice_number": "77", "kind": "c"}`, `[{"invoice_number": 77, "kind": "c"}]`, "```json\n{\"output\": {\"invoice_number\": \"77\", \"kind\": \"c\"}}\n```"} {
 		o := outcomeOf(answer, eval.StopEnd, s)
 		got := map[string]string{}
@@ -388,7 +388,7 @@ func FuzzNestedAnswer(f *testing.F) {
 		`{"items": ` + strings.Repeat(`[`, 2000), `{"extractions": [{"field": "items[-1].sku"}, {"field": "items[99999999999999999999].sku"}, {"field": "items[0]"}, {"field": "seller..name"}]}`} {
 		f.Add(seed)
 	}
-	b := &Bench{weights: DefaultWeights, mix: trustedJudge, plain: true}
+	b := &bench{weights: DefaultWeights, mix: trustedJudge, plain: true}
 	f.Fuzz(func(t *testing.T, answer string) {
 		o := outcomeOf(answer, eval.StopEnd, s)
 		for _, x := range b.score(nil, d, &o, nil, eval.RoleArm) {
@@ -428,7 +428,7 @@ func TestLongListsAreSaid(t *testing.T) {
 		answer string
 		want   float64
 	}{{answer(side, side), 1}, {answer(side-2, side), 0}, {answer(side, 0), 0}} { // the last is equal
-		b := &Bench{weights: DefaultWeights, mix: trustedJudge, plain: true}
+		b := &bench{weights: DefaultWeights, mix: trustedJudge, plain: true}
 		o := outcomeOf(c.answer, eval.StopEnd, s)
 		got := -1.0
 		for _, x := range b.score(nil, d, &o, nil, eval.RoleArm) {
@@ -474,7 +474,7 @@ func TestConst(t *testing.T) {
 	if prompt := s.prompt(); !strings.Contains(prompt, "one of USD") {
 		t.Errorf("the prompt has no const: %s", prompt)
 	}
-	b := &Bench{weights: DefaultWeights, mix: trustedJudge, plain: true}
+	b := &bench{weights: DefaultWeights, mix: trustedJudge, plain: true}
 	o := outcomeOf(`{"currency": "EUR", "version": 3, "kind": "b"}`, eval.StopEnd, s)
 	out := map[string]float64{}
 	for _, x := range b.score(nil, d, &o, nil, eval.RoleArm) {

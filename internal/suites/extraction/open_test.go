@@ -217,7 +217,7 @@ func TestOpenErrors(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir, tt.files)
-			_, err := open(t, dir)
+			_, err := openIn(t, dir)
 			if err == nil {
 				t.Fatal("no error")
 			}
@@ -241,7 +241,7 @@ func TestSchemaErrorsNameTheirFile(t *testing.T) {
 		"study.yaml":       "name: t\nsuite: extraction\ndata: {source: jsonl, path: docs.jsonl}\narms: [{name: h, builtin: heuristic}]\n",
 		"schemas/own.json": "{\n  \"name\": \"own\",\n  \"fields\": [\n    {\"name\": \"é\", \"typ\": \"date\"}\n  ]\n}\n",
 		"docs.jsonl":       fmt.Sprintf(document, 1) + fmt.Sprintf(document, 2)})
-	_, err := open(t, dir)
+	_, err := openIn(t, dir)
 	if want := filepath.Join(dir, "schemas", "own.json") + `:4:19: unknown key "typ" in fields[0]: did you mean "type"?`; err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
@@ -251,7 +251,7 @@ func TestSchemaErrorsNameTheirFile(t *testing.T) {
 func TestErrorsAreLimited(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, map[string]string{"study.yaml": invoiceStudy, "docs.jsonl": strings.Repeat("{}\n", 1000)})
-	_, err := open(t, dir)
+	_, err := openIn(t, dir)
 	if err == nil || strings.Count(err.Error(), "\n") > 100 {
 		t.Errorf("%d lines", strings.Count(err.Error(), "\n")+1)
 	}
@@ -331,7 +331,7 @@ arms: [{name: h, builtin: heuristic}]
 		}
 		dir := t.TempDir()
 		write(t, dir, changed)
-		if _, err := open(t, dir); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := openIn(t, dir); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%v, want %s", err, tt.want)
 		}
 	}
@@ -450,13 +450,13 @@ func TestOwnSchemaFirst(t *testing.T) {
 	files["schemas/invoice.json"] = `{"name":"invoice","fields":[{"name":"other","type":"string","description":""}]}`
 	dir := t.TempDir()
 	write(t, dir, files)
-	if _, err := open(t, dir); err == nil || !strings.Contains(err.Error(), `field "total_amount": schema invoice has no such field`) {
+	if _, err := openIn(t, dir); err == nil || !strings.Contains(err.Error(), `field "total_amount": schema invoice has no such field`) {
 		t.Errorf("%v", err)
 	}
 	if err := os.Remove(filepath.Join(dir, "schemas/invoice.json")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := open(t, dir); err != nil {
+	if _, err := openIn(t, dir); err != nil {
 		t.Errorf("%v", err)
 	}
 }
@@ -472,7 +472,7 @@ func TestInit(t *testing.T) {
 	if files[0] != filepath.Join(dir, "study.yaml") || !slices.Contains(files, filepath.Join(dir, "kernels", "ctn_extraction.txt")) {
 		t.Errorf("wrote %v", files)
 	}
-	b, err := open(t, dir)
+	b, err := openIn(t, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

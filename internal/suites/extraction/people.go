@@ -18,7 +18,7 @@ import (
 
 // Units are the fields of the document's schema, those without gold included. Those of a list
 // are one unit: its records.
-func (b *Bench) Units(item string) ([]string, error) {
+func (b *bench) Units(item string) ([]string, error) {
 	d, err := b.document(item)
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (b *Bench) Units(item string) ([]string, error) {
 }
 
 // Leaves are the fields of the records of a list.
-func (b *Bench) Leaves(item, unit string) (leaves []string, ok bool) {
+func (b *bench) Leaves(item, unit string) (leaves []string, ok bool) {
 	d, err := b.document(item)
 	if err != nil || !strings.HasSuffix(unit, "[]") {
 		return nil, false
@@ -54,7 +54,7 @@ func (b *Bench) Leaves(item, unit string) (leaves []string, ok bool) {
 }
 
 // fieldOf returns a field of a document's schema; of lists, that of all their records.
-func (b *Bench) fieldOf(item, unit string) (Field, error) {
+func (b *bench) fieldOf(item, unit string) (Field, error) {
 	d, err := b.document(item)
 	if err != nil {
 		return Field{}, err
@@ -70,7 +70,7 @@ func (b *Bench) fieldOf(item, unit string) (Field, error) {
 var examples = map[text.Type]string{text.Number: "1234.5", text.Integer: "12", text.Money: "USD 1234.50", text.Date: "2024-03-15", text.Boolean: "true"}
 
 // About is what prompts say of a field, with an example.
-func (b *Bench) About(item, unit string) string {
+func (b *bench) About(item, unit string) string {
 	leaves, list := b.Leaves(item, unit)
 	if len(leaves) > 0 {
 		about := "A list, in any order. Each of its records has:"
@@ -97,7 +97,7 @@ func (b *Bench) About(item, unit string) string {
 }
 
 // Fits refuses a value that answers could only match as text.
-func (b *Bench) Fits(item, unit, value string) error {
+func (b *bench) Fits(item, unit, value string) error {
 	f, err := b.fieldOf(item, unit)
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func (b *Bench) Fits(item, unit, value string) error {
 
 // Gold makes a line of a gold file, see [Documents]. The value and the quote must be
 // valid as gold of the document.
-func (b *Bench) Gold(item string, of []eval.UnitGold) ([]byte, error) {
+func (b *bench) Gold(item string, of []eval.UnitGold) ([]byte, error) {
 	d, err := b.document(item)
 	if err != nil {
 		return nil, err
@@ -133,14 +133,14 @@ func (b *Bench) Gold(item string, of []eval.UnitGold) ([]byte, error) {
 		}
 		made.Truth = append(made.Truth, g)
 	}
-	if err := made.check(d.schema, len(of) > 0, true, func(string) {}); err != nil { // a list can be empty
+	if err := made.check(d.schema, goldRules{mayBeEmpty: len(of) > 0}, func(string) {}); err != nil { // a list can be empty
 		return nil, err
 	}
 	return json.Marshal(goldLine{item, made.Truth}, jsontext.EscapeForHTML(false))
 }
 
 // flat has a unit for each leaf of each record of lists. What a record has not, does not exist.
-func (b *Bench) flat(item string, of []eval.UnitGold) (list []eval.UnitGold) {
+func (b *bench) flat(item string, of []eval.UnitGold) (list []eval.UnitGold) {
 	for _, u := range of {
 		leaves, ok := b.Leaves(item, u.Unit)
 		if !ok {
@@ -166,7 +166,7 @@ func (b *Bench) flat(item string, of []eval.UnitGold) (list []eval.UnitGold) {
 
 // Same reports whether two people say the same values of a field, compared as the
 // field's type.
-func (b *Bench) Same(item string, x, y eval.UnitGold) (bool, error) {
+func (b *bench) Same(item string, x, y eval.UnitGold) (bool, error) {
 	if _, list := b.Leaves(item, x.Unit); list && x.Unit == y.Unit {
 		return b.sameRecords(item, x, y), nil
 	}
@@ -191,7 +191,7 @@ func (b *Bench) Same(item string, x, y eval.UnitGold) (bool, error) {
 }
 
 // sameRecords finds a partner for each record.
-func (b *Bench) sameRecords(item string, x, y eval.UnitGold) bool {
+func (b *bench) sameRecords(item string, x, y eval.UnitGold) bool {
 	left := slices.Clone(y.Records)
 	for _, record := range x.Records {
 		i := slices.IndexFunc(left, func(other []eval.UnitGold) bool {

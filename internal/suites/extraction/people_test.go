@@ -109,7 +109,7 @@ func TestGoldOfLists(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "gold.jsonl"), append(append(append(line, '\n'), empty...), '\n'), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b, err := open(t, dir)
+	b, err := openIn(t, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

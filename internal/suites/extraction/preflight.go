@@ -45,7 +45,7 @@ func checkCase(data []byte) (kit.Result, error) {
 	}
 	var errs []error
 	c.Schema.check(func(format string, args ...any) { errs = append(errs, fmt.Errorf("schema: "+format, args...)) })
-	if err := errors.Join(append(errs, d.check(&c.Schema, false, true, func(string) {}))...); err != nil {
+	if err := errors.Join(append(errs, d.check(&c.Schema, goldRules{}, func(string) {}))...); err != nil {
 		return kit.Result{}, err
 	}
 	if c.Field == "" && len(c.Gold) > 0 {
@@ -57,7 +57,7 @@ func checkCase(data []byte) (kit.Result, error) {
 			return kit.Result{}, err
 		}
 	}
-	b := &Bench{weights: DefaultWeights, mix: trustedJudge}
+	b := &bench{weights: DefaultWeights, mix: trustedJudge}
 	o := outcomeOf(answer, eval.StopEnd, &c.Schema)
 	got := map[string]float64{}
 	for _, s := range b.score(nil, d.ready(), &o, nil, eval.RoleArm) {

@@ -61,7 +61,7 @@ func drawDocument(t *rapid.T) *prepared {
 		d.Truth = append(d.Truth, g)
 	}
 	d.Text = "---PAGE 1---\n" + pages[0].String() + "---PAGE 2---\nend\n" + pages[1].String()
-	if err := d.check(d.schema, false, true, func(string) {}); err != nil {
+	if err := d.check(d.schema, goldRules{}, func(string) {}); err != nil {
 		t.Fatalf("the drawn document is not valid: %v", err)
 	}
 	return d.ready()

@@ -9,7 +9,7 @@ import (
 // Records lists one record for each field of an answer, and one for each candidate of
 // an ambiguous one. A field that is omitted or answered twice has a record without
 // value.
-func (b *Bench) Records(dst []eval.Record, c eval.Case) ([]eval.Record, error) {
+func (b *bench) Records(dst []eval.Record, c eval.Case) ([]eval.Record, error) {
 	d, err := b.document(c.Item)
 	if err != nil {
 		return dst, err

@@ -16,7 +16,7 @@ type estimator func(arm, metric string) eval.Number
 
 // Report has a summary, a table of the null baseline with its expected score, and a table
 // of failure modes by arm, the agreement on the checklist if there is one, and figures.
-func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
+func (b *bench) Report(r eval.Results) ([]eval.Block, error) {
 	value := func(arm, metric string) eval.Number {
 		if m, ok := r.Estimate(arm, metric); ok {
 			return m.Value
@@ -47,9 +47,9 @@ func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 }
 
 // lead is the metric that sums up an arm: without evidence there is no composite.
-func (b *Bench) lead() string { return b.leadName(metricComposite, metricF1) }
+func (b *bench) lead() string { return b.leadName(metricComposite, metricF1) }
 
-func (b *Bench) leadName(withEvidence, plain string) string {
+func (b *bench) leadName(withEvidence, plain string) string {
 	if b.plain {
 		return plain
 	}
@@ -57,8 +57,8 @@ func (b *Bench) leadName(withEvidence, plain string) string {
 }
 
 // armsOf lists the arms of one of the roles.
-func (b *Bench) armsOf(roles ...eval.Role) (ids []string) {
-	for _, a := range b.On {
+func (b *bench) armsOf(roles ...eval.Role) (ids []string) {
+	for _, a := range b.OwnArms {
 		if slices.Contains(roles, a.Role) {
 			ids = append(ids, a.ID)
 		}
@@ -67,11 +67,11 @@ func (b *Bench) armsOf(roles ...eval.Role) (ids []string) {
 }
 
 // shownArms are the arms of tables and figures.
-func (b *Bench) shownArms() []string { return b.armsOf(eval.RoleArm, eval.RoleBaseline) }
+func (b *bench) shownArms() []string { return b.armsOf(eval.RoleArm, eval.RoleBaseline) }
 
 // summaryTable has the findings of a run in brief: one line for each question. verified
 // is the share of confirmed points of the checklist, nil without one.
-func (b *Bench) summaryTable(value estimator, verified *eval.Measured) *eval.Table {
+func (b *bench) summaryTable(value estimator, verified *eval.Measured) *eval.Table {
 	t := &eval.Table{Name: "executive_summary", Title: "Summary", Summary: true, Columns: []string{"question", "finding"}}
 	add := func(question, format string, args ...any) {
 		t.Row(eval.Text(question), eval.Textf(format, args...))
@@ -105,7 +105,7 @@ func (b *Bench) summaryTable(value estimator, verified *eval.Measured) *eval.Tab
 
 // extremes are the arms with the largest and the smallest value, "" without any. Ties go to
 // the first.
-func (b *Bench) extremes(metric string, value estimator) (largest, smallest string) {
+func (b *bench) extremes(metric string, value estimator) (largest, smallest string) {
 	arms := slices.DeleteFunc(b.armsOf(eval.RoleArm), func(id string) bool { return !value(id, metric).Defined() })
 	if len(arms) == 0 {
 		return "", ""
@@ -129,7 +129,7 @@ func commonModes(arm string, value estimator) eval.Cell {
 // nullTable shows the floor and the ceiling of the composite: the null baseline's
 // score, with the score that gold implies for it (a difference is a bug in the
 // scorer), and the score of the answers from gold.
-func (b *Bench) nullTable(value estimator) *eval.Table {
+func (b *bench) nullTable(value estimator) *eval.Table {
 	t := &eval.Table{Name: "null_baseline", Title: "Floor and ceiling",
 		Note: fmt.Sprintf("The null baseline answers missing for every field. It scores 1 on missing fields and %s (schema alone) on the others. An arm must beat its mean over documents. The ceiling is the composite of answers from gold: below 1, some gold has no passage that shows it or has long quotes, and no arm can be expected to score more.",
 			eval.Ratio(eval.Number(b.weights.Schema))),
@@ -146,7 +146,7 @@ func (b *Bench) nullTable(value estimator) *eval.Table {
 }
 
 // listsTable has precision, recall and F1 of the values of each list, over all documents.
-func (b *Bench) listsTable(r eval.Results) *eval.Table {
+func (b *bench) listsTable(r eval.Results) *eval.Table {
 	t := &eval.Table{Name: "lists", Title: "Values by list",
 		Note:    "Over all documents. Records are aligned one to one with those of gold; the values of one without a partner are omitted, or wrong.",
 		Columns: []string{"list", "arm", "precision", "recall", "F1", "in gold"}}
@@ -179,7 +179,7 @@ func (b *Bench) listsTable(r eval.Results) *eval.Table {
 }
 
 // modesTable has the share of fields with each failure mode, by arm.
-func (b *Bench) modesTable(value estimator) *eval.Table {
+func (b *bench) modesTable(value estimator) *eval.Table {
 	arms := b.shownArms()
 	t := &eval.Table{Name: "failure_modes", Title: "Failure modes",
 		Note:    "Share of fields with each failure; one field can have several. The first row is a share of answers.",
@@ -195,7 +195,7 @@ func (b *Bench) modesTable(value estimator) *eval.Table {
 }
 
 // verifiedTable has the agreement on each point of the checklist.
-func (b *Bench) verifiedTable() *eval.Table {
+func (b *bench) verifiedTable() *eval.Table {
 	t := &eval.Table{Name: "gold_verified", Title: "Verification of gold",
 		Note:    fmt.Sprintf("%s on the checklist. Rules read the share of confirmed points as %s of the null baseline.", text.Plural(len(b.verified), "document", "documents"), metricGoldVerified),
 		Columns: []string{"point", "checked", "confirmed", "share"}}
@@ -218,7 +218,7 @@ func (b *Bench) verifiedTable() *eval.Table {
 
 // figures are the composite by type and difficulty of document, the share of right
 // values by confidence, and the failure modes.
-func (b *Bench) figures(r eval.Results) []eval.Figure {
+func (b *bench) figures(r eval.Results) []eval.Figure {
 	var list []eval.Figure
 	arms := b.shownArms()
 	add := func(f eval.Figure, least int, at func(arm string, tick int) (eval.Measured, bool)) {
@@ -261,7 +261,7 @@ func (b *Bench) figures(r eval.Results) []eval.Figure {
 var difficulties = []string{"easy", "medium", "hard", "adversarial"}
 
 // stratumValues lists the values of a stratum.
-func (b *Bench) stratumValues(name string) []string {
+func (b *bench) stratumValues(name string) []string {
 	seen := map[string]bool{}
 	var values []string
 	for i := range b.items {

@@ -123,7 +123,7 @@ func BenchmarkScoreCandidates(b *testing.B) {
 	}
 }
 
-var plainBench = &Bench{weights: DefaultWeights, mix: trustedJudge}
+var plainBench = &bench{weights: DefaultWeights, mix: trustedJudge}
 
 // scoresOf scores an answer with the deterministic judge, by metric.
 func scoresOf(d *prepared, answer string) map[string]eval.Score {

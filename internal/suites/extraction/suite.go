@@ -46,7 +46,7 @@ func Suite() kit.Suite {
 			{Key: "schemas", Kit: `"schemas"`, Places: []string{"schemas"}},
 		}, Arms: "arms", Guide: string(guide), Templates: templates},
 		Study:     func() study.Any { return new(Study) },
-		Open:      kit.Opener(Open),
+		Open:      kit.Opener(open),
 		ForPeople: func(own study.Any) { own.(*Study).forPeople = true },
 		Starter:   starterFiles,
 		Cases:     shippedPreflight,

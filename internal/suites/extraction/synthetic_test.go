@@ -57,7 +57,7 @@ func TestSyntheticErrors(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		write(t, dir, syntheticFilesOf(keys))
-		if _, err := open(t, dir); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := openIn(t, dir); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", keys, err, want)
 		}
 	}
@@ -65,7 +65,7 @@ func TestSyntheticErrors(t *testing.T) {
 	files := studyOf("  - {name: heuristic}\n")
 	files["study.yaml"] = strings.Replace(files["study.yaml"], "path: docs.jsonl", "path: docs.jsonl, split: dev", 1)
 	write(t, dir, files)
-	if _, err := open(t, dir); err == nil || !strings.Contains(err.Error(), "seed and split need source: synthetic") {
+	if _, err := openIn(t, dir); err == nil || !strings.Contains(err.Error(), "seed and split need source: synthetic") {
 		t.Errorf("split of a file: %v", err)
 	}
 }
@@ -131,7 +131,7 @@ func TestVerification(t *testing.T) {
 	dir := t.TempDir()
 	files["v.csv"] += "stranger,,,,,,,,\n"
 	write(t, dir, files)
-	if _, err := open(t, dir); err == nil || !strings.Contains(err.Error(), `row for "stranger"`) {
+	if _, err := openIn(t, dir); err == nil || !strings.Contains(err.Error(), `row for "stranger"`) {
 		t.Errorf("unknown document: %v", err)
 	}
 }

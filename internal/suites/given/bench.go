@@ -58,9 +58,9 @@ func open(f *study.File, s *Study) (*bench, error) {
 	for _, what := range slices.Sorted(maps.Keys(b.left)) {
 		b.Note(fmt.Sprintf("%s of %s left out: the study does not name it", text.Plural(b.left[what], "row", "rows"), strconv.Quote(what)))
 	}
-	for i, a := range b.On {
-		if k := slices.IndexFunc(b.On[:i], func(o *arm) bool { return o.ID == a.ID }); k >= 0 {
-			errs.Add(f.Errorf("arms", "the arms %q and %q would both be called %s: name them, as in arms: [{name: a, value: %q}, …]", b.On[k].Levels[0].Value, a.Levels[0].Value, a.ID, a.Levels[0].Value))
+	for i, a := range b.OwnArms {
+		if k := slices.IndexFunc(b.OwnArms[:i], func(o *arm) bool { return o.ID == a.ID }); k >= 0 {
+			errs.Add(f.Errorf("arms", "the arms %q and %q would both be called %s: name them, as in arms: [{name: a, value: %q}, …]", b.OwnArms[k].Levels[0].Value, a.Levels[0].Value, a.ID, a.Levels[0].Value))
 		}
 	}
 	return b, errs.Err()
@@ -81,8 +81,8 @@ func ArmIDs(values []string) (ids []string) {
 	return ids
 }
 
-// of returns what the table says of a trial; nil if it says nothing.
-func (b *bench) of(t eval.Trial) (*item, *trial) {
+// row returns what the table says of a trial; nil if it says nothing.
+func (b *bench) row(t eval.Trial) (*item, *trial) {
 	it, a, err := b.Of(t)
 	if err != nil {
 		return nil, nil
@@ -92,7 +92,7 @@ func (b *bench) of(t eval.Trial) (*item, *trial) {
 
 // Basis is all that the table says of the trial.
 func (b *bench) Basis(t eval.Trial) (on eval.Basis) {
-	_, given := b.of(t)
+	_, given := b.row(t)
 	if given == nil {
 		return on
 	}
@@ -109,7 +109,7 @@ func (b *bench) Perform(_ context.Context, t eval.Trial, _ eval.Asker) (eval.Out
 	if _, _, err := b.Of(t); err != nil {
 		return eval.Outcome{}, fmt.Errorf("given: %w", err)
 	}
-	switch _, given := b.of(t); {
+	switch _, given := b.row(t); {
 	case given == nil:
 		return eval.Outcome{Kind: eval.Failed, Reason: reasonAbsent, Detail: "the table has no score of this item, arm and replicate"}, nil
 	case given.failed != "":
@@ -127,7 +127,7 @@ func (b *bench) Judge(context.Context, eval.Trial, eval.Outcome, eval.Asker) ([]
 // Score scores each replicate by the table.
 func (b *bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	return kit.ScoreTrials(dst, c, func(dst []eval.Score, t *eval.Judged) []eval.Score {
-		it, given := b.of(t.Trial)
+		it, given := b.row(t.Trial)
 		if given == nil { // the answer is of an earlier table
 			return dst
 		}

@@ -199,7 +199,7 @@ func (r *reader) row(row table.Row) {
 	t := r.trial(row, it, cell{arm, replicate})
 	if !r.known.Has("metric") {
 		if t.line > 0 {
-			fault("item", "duplicate row of item %s, arm %s, replicate %d, also in line %d: number them in a column replicate", it.id, r.On[arm].ID, replicate, t.line)
+			fault("item", "duplicate row of item %s, arm %s, replicate %d, also in line %d: number them in a column replicate", it.id, r.OwnArms[arm].ID, replicate, t.line)
 			return
 		}
 		t.line = row.Line

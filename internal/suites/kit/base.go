@@ -12,8 +12,8 @@ import (
 // bench embeds it and fills it while it is opened; then it is safe for concurrent use. D is
 // what an item is made from, a pointer, and A the suite's type of arm.
 type Base[D any, A Armed] struct {
-	Data []D // in the order of the ids of their items
-	On   []A // the arms, in the order of the report
+	Data    []D // in the order of the ids of their items
+	OwnArms []A // in the order of the report
 
 	Cases KnownCases // of the judge, of a bench that is a [CaseJudge]
 
@@ -28,8 +28,8 @@ type Base[D any, A Armed] struct {
 // effect, not even on ties of a baseline and on wrong answers that measure a judge.
 func (b *Base[D, A]) Fill(data []D, itemOf func(D) eval.Item) { b.fill(data, itemOf, true) }
 
-// Keep is [Base.Fill] in the order of the data.
-func (b *Base[D, A]) Keep(data []D, itemOf func(D) eval.Item) { b.fill(data, itemOf, false) }
+// FillInOrder is [Base.Fill] in the order of the data.
+func (b *Base[D, A]) FillInOrder(data []D, itemOf func(D) eval.Item) { b.fill(data, itemOf, false) }
 
 func (b *Base[D, A]) fill(data []D, itemOf func(D) eval.Item, sorted bool) {
 	type pair struct {
@@ -57,7 +57,7 @@ func (b *Base[D, A]) Add(noun, name string, a A) {
 
 // Use adds an arm that has its id and levels.
 func (b *Base[D, A]) Use(a A) {
-	b.On = append(b.On, a)
+	b.OwnArms = append(b.OwnArms, a)
 	if b.byID == nil {
 		b.byID = map[string]A{}
 	}
@@ -66,7 +66,7 @@ func (b *Base[D, A]) Use(a A) {
 
 // JudgedBy gives every arm without a judge this one.
 func (b *Base[D, A]) JudgedBy(id string) {
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		if arm := a.shared(); len(arm.Judges) == 0 {
 			arm.Judges = []string{id}
 		}
@@ -75,7 +75,7 @@ func (b *Base[D, A]) JudgedBy(id string) {
 
 // Has reports whether an arm has a role.
 func (b *Base[D, A]) Has(role eval.Role) bool {
-	return slices.ContainsFunc(b.On, func(a A) bool { return a.shared().Role == role })
+	return slices.ContainsFunc(b.OwnArms, func(a A) bool { return a.shared().Role == role })
 }
 
 // Datum returns what the item with an id is made from; nil if there is none.
@@ -120,8 +120,8 @@ func (b *Base[D, A]) Items() []eval.Item { return b.items }
 
 // Arms lists the arms.
 func (b *Base[D, A]) Arms() []eval.Arm {
-	list := make([]eval.Arm, len(b.On))
-	for i, a := range b.On {
+	list := make([]eval.Arm, len(b.OwnArms))
+	for i, a := range b.OwnArms {
 		list[i] = a.shared().Arm
 	}
 	return list
@@ -129,7 +129,7 @@ func (b *Base[D, A]) Arms() []eval.Arm {
 
 // Pipelines are the external pipelines that arms call.
 func (b *Base[D, A]) Pipelines() (list []eval.Pipeline) {
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		if p := a.shared().Pipeline; p != nil {
 			list = append(list, *p)
 		}
@@ -140,7 +140,7 @@ func (b *Base[D, A]) Pipelines() (list []eval.Pipeline) {
 // ScoreFiles are the files of scores that arms bring.
 func (b *Base[D, A]) ScoreFiles() map[string]string {
 	files := map[string]string{}
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		if arm := a.shared(); arm.Scores != "" {
 			files[arm.ID] = arm.Scores
 		}

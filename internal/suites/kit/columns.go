@@ -47,7 +47,7 @@ func ReadTable(f *study.File, k TableKeys, errs *study.Errors) (t *table.Table, 
 		}
 		errs.Add(err)
 	})
-	CheckStrata(f, k.Key+".strata", k.Strata, k.Own, known, errs)
+	CheckStrata(f, k, known, errs)
 	return t, known, ok
 }
 
@@ -76,14 +76,15 @@ func SplitColumns(values []table.Value, strata []string) (levels, shown []eval.L
 }
 
 // CheckStrata reports strata that are no further columns of a file, and those with a name
-// of the suite's own. key is that of the study.
-func CheckStrata(f *study.File, key string, strata, own []string, c *table.Columns, errs *study.Errors) {
-	for i, name := range strata {
-		if slices.Contains(own, name) {
-			errs.Add(f.Errorf(fmt.Sprintf("%s[%d]", key, i), "%q is a stratum of the suite: rename the column", name))
+// of the suite's own.
+func CheckStrata(f *study.File, k TableKeys, c *table.Columns, errs *study.Errors) {
+	for i, name := range k.Strata {
+		key := fmt.Sprintf("%s.strata[%d]", k.Key, i)
+		if slices.Contains(k.Own, name) {
+			errs.Add(f.Errorf(key, "%q is a stratum of the suite: rename the column", name))
 		}
 		if other := c.OtherNames(); !slices.Contains(other, name) {
-			errs.Add(f.Errorf(fmt.Sprintf("%s[%d]", key, i), "%s has no further column %q%s", c.Table.File, name, text.DidYouMean(name, other)))
+			errs.Add(f.Errorf(key, "%s has no further column %q%s", c.Table.File, name, text.DidYouMean(name, other)))
 		}
 	}
 }

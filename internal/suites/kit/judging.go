@@ -1,14 +1,14 @@
 package kit
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
-	"github.com/scruple-eval/scruple/internal/measure"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -135,132 +135,36 @@ func (s *Scale) Passes(data []byte) (pass, ok bool) {
 	return m[1] == "", true
 }
 
-// The arms that measure a judge: right answers, which must pass, and wrong ones, which must
-// fail. A suite with other cases names its own.
-const (
-	CalibrationRight = "calibration:gold"
-	CalibrationWrong = "calibration:other"
-)
-
-// Count counts a case whose right verdict is must; missing says why the judge gave none.
-func Count(must, pass bool, missing string) Counted {
-	n := Counted{Pass: must}
+// AskJudge asks a model for a verdict. A call that fails leaves a verdict with its error, and so
+// does an answer of which check says what is wrong; an error that concerns the run is returned.
+// check may replace the data of the verdict. It may be nil.
+func AskJudge(ctx context.Context, ask eval.Asker, step string, r eval.Request, check func(v *eval.Verdict) string) ([]eval.Verdict, error) {
+	v := eval.Verdict{Step: step, Source: eval.ByModel, By: r.Model}
+	response, err := ask.Ask(ctx, step, r)
+	answer := response.Answer(r.Force)
 	switch {
-	case missing != "":
-		n.Missing = 1
-	case pass == must:
-		n.Right, n.Cases = 1, 1
+	case err != nil && !ofOneCall(err):
+		return nil, err
+	case err != nil:
+		v.Err = err.Error()
+	case response.Stop == eval.StopRefused:
+		v.Err = "the judge declined"
+	case answer == "" && response.Stop == eval.StopLength:
+		v.Err = "the judge reached its token limit without output"
 	default:
-		n.Cases = 1
-	}
-	if n.Right == 0 {
-		n.Wrong = []eval.WrongCase{{Want: passWord(must), Said: missing}}
-	}
-	return n
-}
-
-func passWord(pass bool) string {
-	if pass {
-		return "pass"
-	}
-	return "fail"
-}
-
-// A Yardstick says which judges are trusted, and how that is said.
-type Yardstick struct {
-	Noun      string  // of the cases
-	Nothing   string  // why there could not be one
-	Least     float64 // accuracy for verdicts to count
-	Otherwise string  // what becomes of the verdicts of another judge
-	Remedy    string  // what to do about a wrong case, beside what helps in every suite; may be ""
-}
-
-// byCoin is the share of coins that may do as well as a judge whose verdicts count.
-const byCoin = 0.05
-
-// BetterThanChance reports whether a judge tells right from wrong better than a coin. If even
-// a judge without an error could not be told from one on so few cases, it must have none. Cases
-// without a verdict count as errors: one who is silent where it should say no is as bad as one who
-// always says yes.
-func BetterThanChance(known []eval.Known) bool {
-	var n [2][2]int // of cases that must fail and pass: right, all
-	for _, k := range known {
-		of := &n[int(Indicator(k.Pass))]
-		of[0], of[1] = of[0]+k.Right, of[1]+k.Cases+k.Missing
-	}
-	p, least := measure.ByChance(n[1][0], n[1][1], n[0][0], n[0][1])
-	return p <= max(byCoin, least)+1e-9
-}
-
-// Trust says what the accuracy of a judge means for its verdicts, which count or do not. A
-// judge that nothing measures is trusted. One that is no better than chance never is.
-func Trust(judge string, m eval.Measurement, y Yardstick) (trusted bool, c eval.Calibration) {
-	c = eval.Calibration{Judge: judge, Measurement: m, Tables: CalibrationTables(m, strings.TrimSpace("reword the judge (judge.prompt, judge.criteria) or take another (judge_model). "+y.Remedy))}
-	right, cases := m.Totals()
-	switch {
-	case cases == 0 && m.Missing > 0:
-		c.Failed, c.Effect = true, Unmeasured(m, y.Noun, y.Nothing)+": "+y.Otherwise
-	case cases == 0:
-		c.Effect = Unmeasured(m, y.Noun, y.Nothing) + ": its verdicts count"
-	case right/cases < y.Least:
-		c.Failed, c.Effect = true, fmt.Sprintf("%s, below %g %%: %s%s", Accuracy(m, y.Noun), 100*y.Least, y.Otherwise, firstWrong(m))
-	case m.Known == nil && right/(cases+float64(m.Missing)) <= 0.5 || m.Known != nil && !BetterThanChance(m.Known):
-		said := Accuracy(m, y.Noun) + ", no better than chance"
-		if m.Missing > 0 {
-			said += " if that was wrong"
+		if v.Data = []byte(answer); check != nil {
+			v.Err = check(&v)
 		}
-		c.Failed, c.Effect = true, said+": "+y.Otherwise+firstWrong(m)
-	default:
-		c.Effect = Accuracy(m, y.Noun) + ": its verdicts count"
 	}
-	return !c.Failed, c
+	return []eval.Verdict{v}, nil
 }
 
-// firstWrong says where the wrong verdicts of a judge can be seen.
-func firstWrong(m eval.Measurement) string {
-	if len(m.Wrong) == 0 {
-		return ""
+// ofOneCall reports whether an error concerns one call and does not end the
+// run. Only errors of the engine can; any other ends the run.
+func ofOneCall(err error) bool {
+	var call interface {
+		error
+		Fatal() bool
 	}
-	t := m.Wrong[0]
-	return fmt.Sprintf("; see the first with `scruple show STUDY %s %s`", t.Item, t.Arm)
-}
-
-// CalibrationTables count the right verdicts of a judge on each kind of case, and list the
-// cases that it got wrong. remedy is what to do about a judge that is wrong.
-func CalibrationTables(m eval.Measurement, remedy string) (tables []eval.Table) {
-	const most, long = 100, 160
-	if len(m.Known) > 0 {
-		t := eval.Table{Name: "judge_accuracy", Title: "How often the judge was right", Columns: []string{"cases", "must", "right", "of", "no verdict"}}
-		for _, k := range m.Known {
-			t.Row(eval.Text(k.Arm), eval.Text(passWord(k.Pass)), eval.Count(k.Right), eval.Count(k.Cases), eval.Count(k.Missing))
-		}
-		tables = append(tables, t)
-	}
-	if len(m.Wrong) > 0 {
-		t := eval.Table{Name: "judge_calibration", Title: "Cases that the judge got wrong", Columns: []string{"item", "arm", "replicate", "the judge must say", "the judge said", "answer"},
-			Note: "See a case with `scruple show STUDY ITEM ARM`. If the judge is right about it, mend the case; if not, " + remedy}
-		for _, w := range m.Wrong[:min(most, len(m.Wrong))] {
-			t.Row(eval.Text(w.Item), eval.Text(w.Arm), eval.Count(w.Replicate), eval.Text(w.Want), eval.Text(text.Shorten(w.Said, long)), eval.Text(text.Shorten(w.Answer, long)))
-		}
-		if n := len(m.Wrong) - most; n > 0 {
-			t.Note += fmt.Sprintf(" %d more are not listed.", n)
-		}
-		tables = append(tables, t)
-	}
-	return tables
-}
-
-// addKnown adds a case to those of its arm and right verdict.
-func addKnown(list []eval.Known, arm string, n Counted) []eval.Known {
-	if n.Cases+n.Missing == 0 {
-		return list
-	}
-	i := slices.IndexFunc(list, func(k eval.Known) bool { return k.Arm == arm && k.Pass == n.Pass })
-	if i < 0 {
-		i = len(list)
-		list = append(list, eval.Known{Arm: arm, Pass: n.Pass})
-	}
-	k := &list[i]
-	k.Right, k.Cases, k.Missing = k.Right+n.Right, k.Cases+n.Cases, k.Missing+n.Missing
-	return list
+	return errors.As(err, &call) && !call.Fatal()
 }

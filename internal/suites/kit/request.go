@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/model/simulated"
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
@@ -54,4 +55,10 @@ func (a *Arm) RequestOutside(item string, payload func() any) (eval.Request, err
 		return r, fmt.Errorf("asking %s about %s: %w", a.ID, item, err)
 	}
 	return r, nil
+}
+
+// SimulatedAnswer is the payload that gives a simulated model a right answer
+// and a wrong one.
+func SimulatedAnswer(right, wrong string) json.RawMessage {
+	return simulated.Encode(simulated.Sheet{Parts: []simulated.Part{{Right: right, Alternatives: map[string]string{simulated.Wrong: wrong, simulated.Miss: "I do not know."}}}})
 }

@@ -322,9 +322,9 @@ func (b *ownScores) Capabilities() eval.Capabilities {
 	can := b.suite.Capabilities()
 	if can.Calibrator != nil {
 		can.Calibrator = calibrator{can.Calibrator, func(suite eval.Scorer) eval.Scorer {
-			with := *b
-			with.suite = suite
-			return &with
+			own := *b
+			own.suite = suite
+			return &own
 		}}
 	}
 	return can

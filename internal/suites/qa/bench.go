@@ -251,7 +251,8 @@ func (b *bench) contradictions() (list []string) {
 // Capabilities are what the suite has of them.
 func (b *bench) Capabilities() eval.Capabilities {
 	can := b.Base.Capabilities()
-	can.Warnings, can.Facts, can.Ratings, can.Calibrator = b.contradictions, b.facts, b.judging.Scale.PassRatings, b
+	can.Warnings, can.Facts, can.Calibrator = b.contradictions, b.facts, b
+	can.Ratings, can.RatesTrials = b.judging.Scale.PassRatings, true
 	return can
 }
 

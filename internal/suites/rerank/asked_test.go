@@ -28,7 +28,7 @@ func (l *listener) Ask(_ context.Context, _ string, r eval.Request) (eval.Respon
 	return l.answer, l.err
 }
 
-func (l *listener) perform(t *testing.T, b *Bench, arm string) (eval.Outcome, record) {
+func (l *listener) perform(t *testing.T, b *bench, arm string) (eval.Outcome, record) {
 	t.Helper()
 	l.requests = nil
 	o, err := b.Perform(t.Context(), eval.Trial{Item: b.Items()[0].ID, Arm: arm, Replicate: 1}, l)
@@ -250,10 +250,10 @@ func TestArmHashes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(b.On) != 1 {
-			t.Fatalf("%d arms", len(b.On))
+		if len(b.OwnArms) != 1 {
+			t.Fatalf("%d arms", len(b.OwnArms))
 		}
-		return b.On[0].Hash
+		return b.OwnArms[0].Hash
 	}
 	model := "models: [{id: m, provider: openai, name: x}]\n"
 	seen := map[string]string{}
@@ -299,7 +299,7 @@ func TestScoresByPosition(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := map[string]eval.Score{}
-		for _, s := range appendScores(nil, eval.Outcome{Kind: eval.OK, Data: data}, &request.Request{Gold: id}, hitsAt(5), false) {
+		for _, s := range (&bench{hits: hitsAt(5)}).score(nil, eval.Outcome{Kind: eval.OK, Data: data}, &request.Request{Gold: id}) {
 			got[s.Metric] = s
 		}
 		for _, third := range thirds {

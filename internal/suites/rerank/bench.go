@@ -21,9 +21,9 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
 
-// A Bench is the suite bound to one study. It is safe for
+// A bench is the suite bound to one study. It is safe for
 // concurrent use.
-type Bench struct {
+type bench struct {
 	kit.Base[*request.Request, *arm]
 	study *Study
 	seed  uint64
@@ -44,7 +44,7 @@ type Bench struct {
 }
 
 // Capabilities are what the suite has of them.
-func (b *Bench) Capabilities() eval.Capabilities {
+func (b *bench) Capabilities() eval.Capabilities {
 	return eval.Capabilities{Warnings: b.Warnings, Facts: b.Facts, Weight: b.Weight, Contrasts: b.Contrasts, Report: b.Report}
 }
 
@@ -74,7 +74,7 @@ func (r *record) untouched() bool { return r.Attack != "" && r.Changed == 0 }
 // Basis returns what a trial depends on beside the text of the request and the data: the
 // right items, which are among the candidates and fix their order; and the truth of the
 // request where requests or outcomes depend on it.
-func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
+func (b *bench) Basis(t eval.Trial) (on eval.Basis) {
 	a, r, err := b.find(t)
 	if err != nil {
 		return on
@@ -94,7 +94,7 @@ type drawn struct {
 
 // shown lists the candidates of a request in the order shown to an arm. They are drawn by
 // the text of the request: its id may change.
-func (b *Bench) shown(r *request.Request, a *arm) []string {
+func (b *bench) shown(r *request.Request, a *arm) []string {
 	if kept, ok := b.drawn.Load(drawn{r, a.size}); ok {
 		return kept.([]string)
 	}
@@ -103,19 +103,19 @@ func (b *Bench) shown(r *request.Request, a *arm) []string {
 	return list
 }
 
-func (b *Bench) within(item *catalog.Item) ([]catalog.Review, candidates.Coverage) {
+func (b *bench) within(item *catalog.Item) ([]catalog.Review, candidates.Coverage) {
 	return b.study.Budget.Apply(item.Reviews)
 }
 
 // shows reports whether the item satisfies a request according to these reviews.
-func (b *Bench) shows(item *catalog.Item, reviews []catalog.Review, r *request.Request) bool {
+func (b *bench) shows(item *catalog.Item, reviews []catalog.Review, r *request.Request) bool {
 	seen := *item
 	seen.Reviews = reviews
 	return b.evaluator.Evaluate(r.Structure, &seen) == evidence.True
 }
 
 // scene makes the task of a trial and begins its record.
-func (b *Bench) scene(r *request.Request, a *arm) (method.Task, record) {
+func (b *bench) scene(r *request.Request, a *arm) (method.Task, record) {
 	rec := record{Candidates: b.shown(r, a)}
 	t := method.Task{ID: r.ID, Text: r.Text, K: b.k, Seed: b.seed, Graph: b.catalog.Graph, Structure: r.Structure, Several: b.several, Evaluator: b.evaluator, Cards: &b.cards}
 	if a.defended {
@@ -149,7 +149,7 @@ func (b *Bench) scene(r *request.Request, a *arm) (method.Task, record) {
 // attacked attacks the reviews of a task, within the budget, and completes the record. A
 // change that makes a rival satisfy the request, or a right candidate fail it, is refused:
 // the candidate keeps its reviews.
-func (b *Bench) attacked(r *request.Request, a *attack.Attack, t *method.Task, rec *record) {
+func (b *bench) attacked(r *request.Request, a *attack.Attack, t *method.Task, rec *record) {
 	var items []*catalog.Item
 	var reviews [][]catalog.Review
 	for _, c := range t.Candidates {
@@ -186,7 +186,7 @@ func (b *Bench) attacked(r *request.Request, a *attack.Attack, t *method.Task, r
 }
 
 // Perform ranks the candidates of a request.
-func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
+func (b *bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
 	a, r, err := b.find(t)
 	if err != nil {
 		return eval.Outcome{}, err
@@ -241,7 +241,7 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 
 // Weight estimates what a trial holds: prompts that show all candidates, and with
 // weaver also a database of them.
-func (b *Bench) Weight(t eval.Trial) int {
+func (b *bench) Weight(t eval.Trial) int {
 	a := b.Arm(t.Arm)
 	if a == nil {
 		return 0
@@ -253,7 +253,7 @@ func (b *Bench) Weight(t eval.Trial) int {
 	return 3 * shown
 }
 
-func (b *Bench) find(t eval.Trial) (*arm, *request.Request, error) {
+func (b *bench) find(t eval.Trial) (*arm, *request.Request, error) {
 	a, r := b.Arm(t.Arm), b.Datum(t.Item)
 	switch {
 	case a == nil:
@@ -266,7 +266,7 @@ func (b *Bench) find(t eval.Trial) (*arm, *request.Request, error) {
 
 // asker turns a method's prompts into requests to the arm's model and counts the
 // optional steps that failed.
-func (b *Bench) asker(a *arm, r *request.Request, ask eval.Asker, failed *atomic.Int64) method.Asker {
+func (b *bench) asker(a *arm, r *request.Request, ask eval.Asker, failed *atomic.Int64) method.Asker {
 	return func(ctx context.Context, step string, p method.Prompt) (method.Answer, error) {
 		q := kit.RequestTo(a.Settings)
 		q.Item, q.System, q.Messages = r.ID, p.System, p.Messages
@@ -322,7 +322,7 @@ type payloadCandidate struct {
 	Reviews    []catalog.Review  `json:"reviews"`
 }
 
-func (b *Bench) askPipeline(ctx context.Context, a *arm, r *request.Request, t method.Task, ask eval.Asker) (method.Result, error) {
+func (b *bench) askPipeline(ctx context.Context, a *arm, r *request.Request, t method.Task, ask eval.Asker) (method.Result, error) {
 	q, err := a.RequestOutside(r.ID, func() any {
 		p := payload{RequestID: r.ID, Text: r.Text, K: t.K, Defence: t.Defence, Several: t.Several, People: b.people(t)}
 		for _, c := range t.Candidates {
@@ -353,7 +353,7 @@ func (b *Bench) askPipeline(ctx context.Context, a *arm, r *request.Request, t m
 
 // people lists everyone within two friendships of the writers, sorted by id: a
 // request can concern reviews by friends and by their friends.
-func (b *Bench) people(t method.Task) (list []*catalog.User) {
+func (b *bench) people(t method.Task) (list []*catalog.User) {
 	near := map[string]bool{}
 	for _, c := range t.Candidates {
 		for _, r := range c.Reviews {
@@ -383,7 +383,7 @@ func shown(c method.Candidate) payloadCandidate {
 }
 
 // Judge returns nil: rerank computes its truth.
-func (b *Bench) Judge(context.Context, eval.Trial, eval.Outcome, eval.Asker) ([]eval.Verdict, error) {
+func (b *bench) Judge(context.Context, eval.Trial, eval.Outcome, eval.Asker) ([]eval.Verdict, error) {
 	return nil, nil
 }
 

@@ -67,9 +67,9 @@ func opened(t *testing.T, text string, change func(lines []string)) (*study.File
 	return f, s
 }
 
-func starter(t *testing.T, text string) (*Bench, error) {
+func starter(t *testing.T, text string) (*bench, error) {
 	t.Helper()
-	return Open(opened(t, text, nil))
+	return open(opened(t, text, nil))
 }
 
 // TestArmHashesStay: runs of earlier versions have these hashes, and an unchanged study is none
@@ -118,14 +118,14 @@ attacks: {names: [inject_hidden], defence: both}
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Keep(b.Data[:3], func(r *request.Request) eval.Item { return b.Item(r.ID) })
+	b.FillInOrder(b.Data[:3], func(r *request.Request) eval.Item { return b.Item(r.ID) })
 	suitetest.Bench(t, Suite().Suite, b, func(_ eval.Stage, _ string, r eval.Request) (eval.Response, error) {
 		return eval.Response{Text: "Ranking: 2, 1", Stop: eval.StopEnd}, nil
 	})
 }
 
 // perform runs one trial of a local arm.
-func perform(t *testing.T, b *Bench, arm string, i int) (eval.Outcome, map[string]float64) {
+func perform(t *testing.T, b *bench, arm string, i int) (eval.Outcome, map[string]float64) {
 	t.Helper()
 	trial := eval.Trial{Item: b.Items()[i].ID, Arm: arm, Replicate: 1}
 	o, err := b.Perform(t.Context(), trial, nil)
@@ -168,7 +168,7 @@ func TestBounds(t *testing.T) {
 			t.Errorf("N = %d: BM25 has %.3f, random %.3f", n, bm25, random)
 		}
 	}
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		if a.attack == nil || a.size != 10 {
 			continue
 		}
@@ -237,7 +237,7 @@ func TestOpenErrors(t *testing.T) {
 
 // TestBadData: Open reports all invalid requests at once, with file and line.
 func TestBadData(t *testing.T) {
-	_, err := Open(opened(t, local, func(lines []string) {
+	_, err := open(opened(t, local, func(lines []string) {
 		lines[1] = strings.Replace(lines[1], `"gold":"`+field(t, lines[1], "gold")+`"`, `"gold":"i01"`, 1)
 		lines[3] = strings.Replace(lines[3], `"op":"AND"`, `"op":"XOR"`, 1)
 		lines[5] = strings.Replace(lines[5], `"gold":"`, `"gold":"nobody`, 1)

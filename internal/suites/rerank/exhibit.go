@@ -14,7 +14,7 @@ import (
 
 // Show shows the first trial of a case: the request, the trace of the method,
 // and the truth table of the candidates in ranked order.
-func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
+func (b *bench) Show(c eval.Case) (eval.Exhibit, error) {
 	t, o := c.Trials[0].Trial, c.Trials[0].Outcome
 	_, r, err := b.find(t)
 	if err != nil {
@@ -107,7 +107,7 @@ func verdict(t evidence.Truth) eval.Cell {
 
 // truths is the truth table of the candidates, ranked ones first. It is nil if
 // candidates are no longer in the data.
-func (b *Bench) truths(rec *record, r *request.Request) *eval.Table {
+func (b *bench) truths(rec *record, r *request.Request) *eval.Table {
 	var items []*catalog.Item
 	for _, id := range rec.Candidates {
 		if it := b.catalog.Item(id); it != nil {

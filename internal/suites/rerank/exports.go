@@ -52,8 +52,8 @@ type usageLine struct {
 }
 
 // writeRun writes a run to a numbered folder below dir.
-func writeRun(bench kit.Bench, k kit.Kept, dir string) (string, error) {
-	b := bench.(*Bench)
+func writeRun(kb kit.Bench, k kit.Kept, dir string) (string, error) {
+	b := kb.(*bench)
 	trials, usage, err := tally(k)
 	if err != nil {
 		return "", err
@@ -92,7 +92,7 @@ func writeRun(bench kit.Bench, k kit.Kept, dir string) (string, error) {
 
 // result reads the result of a trial. For a failed trial it computes the position of
 // gold.
-func (b *Bench) result(t eval.Trial, o eval.Outcome) (resultLine, record, error) {
+func (b *bench) result(t eval.Trial, o eval.Outcome) (resultLine, record, error) {
 	a, r, err := b.find(t)
 	if err != nil {
 		return resultLine{}, record{}, err
@@ -146,7 +146,7 @@ func wallTime(steps map[string]float64, parallel [][]string) float64 {
 }
 
 // summaries writes config.json and scaling_summary.json.
-func (b *Bench) summaries(k kit.Kept, w exported) error {
+func (b *bench) summaries(k kit.Kept, w exported) error {
 	estimates, err := k.Estimates(hits(1), hits(5), metricMRR)
 	if err != nil {
 		return err
@@ -257,8 +257,8 @@ const noPrediction = "NO_PREDICTION"
 
 // writeTREC writes rankings for trec_eval: one run file for each arm and
 // replicate, and judgements in which only right items are relevant, by their grade.
-func writeTREC(bench kit.Bench, k kit.Kept, dir string) (string, error) {
-	b := bench.(*Bench)
+func writeTREC(kb kit.Bench, k kit.Kept, dir string) (string, error) {
+	b := kb.(*bench)
 	names, err := runNames(b.Arms(), k.Run().Replicates)
 	if err != nil {
 		return "", err
@@ -304,7 +304,7 @@ func writeTREC(bench kit.Bench, k kit.Kept, dir string) (string, error) {
 
 // ranking is a trial's ranking as ids, and the right items. It reports false
 // without a prediction.
-func (b *Bench) ranking(t eval.Trial, o eval.Outcome) (ids []string, right []request.Graded, ok bool) {
+func (b *bench) ranking(t eval.Trial, o eval.Outcome) (ids []string, right []request.Graded, ok bool) {
 	_, r, err := b.find(t)
 	if err != nil {
 		return nil, nil, false

@@ -12,8 +12,8 @@ import (
 
 // Contrasts pair every attacked arm with the same arm on clean data. They give
 // the cost of an attack an interval.
-func (b *Bench) Contrasts() (list []eval.Contrast) {
-	for _, a := range b.On {
+func (b *bench) Contrasts() (list []eval.Contrast) {
+	for _, a := range b.OwnArms {
 		if a.attacked() {
 			list = append(list, eval.Contrast{A: a.ID, B: a.clean.ID, Metrics: []string{hits(1)}})
 		}
@@ -23,7 +23,7 @@ func (b *Bench) Contrasts() (list []eval.Contrast) {
 
 // Report has the scaling curves, the cost and success of attacks, Hits@K by K,
 // Hits@1 by position of gold, and quality against effort.
-func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
+func (b *bench) Report(r eval.Results) ([]eval.Block, error) {
 	var blocks []eval.Block
 	if t := b.attackTable(r); t != nil {
 		blocks = append(blocks, eval.Block{Table: t})
@@ -34,14 +34,14 @@ func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 	return blocks, nil
 }
 
-func (b *Bench) figures(r eval.Results) []eval.Figure {
+func (b *bench) figures(r eval.Results) []eval.Figure {
 	var list []eval.Figure
 	if len(b.sizes) > 1 {
 		list = append(list, b.scaling(r, hits(1), "Hits@1"), b.scaling(r, metricMRR, "MRR"))
 	}
-	if slices.ContainsFunc(b.On, (*arm).attacked) {
+	if slices.ContainsFunc(b.OwnArms, (*arm).attacked) {
 		list = append(list, b.attackCost(r))
-		if slices.ContainsFunc(b.On, (*arm).injected) {
+		if slices.ContainsFunc(b.OwnArms, (*arm).injected) {
 			list = append(list, b.attackSuccess(r))
 		}
 	}
@@ -50,8 +50,8 @@ func (b *Bench) figures(r eval.Results) []eval.Figure {
 
 // clean makes a series for each method on clean data, in study order. Every
 // figure has the same series, some of them empty.
-func (b *Bench) clean(points func(a *arm) []eval.Point) (list []eval.Series) {
-	for _, a := range b.On {
+func (b *bench) clean(points func(a *arm) []eval.Point) (list []eval.Series) {
+	for _, a := range b.OwnArms {
 		if a.attacked() {
 			continue
 		}
@@ -73,14 +73,14 @@ func point(r eval.Results, arm, metric string, x float64) []eval.Point {
 	return []eval.Point{{X: eval.Number(x), Measured: m}}
 }
 
-func (b *Bench) scaling(r eval.Results, metric, title string) eval.Figure {
+func (b *bench) scaling(r eval.Results, metric, title string) eval.Figure {
 	return eval.Figure{Name: "scaling_" + metric, Title: title + " by number of candidates", XTitle: "N", YTitle: title, Joined: true,
 		Note:   "Clean data. The requests are the same at every number of candidates, and smaller candidate sets are subsets of larger ones.",
 		Series: b.clean(func(a *arm) []eval.Point { return point(r, a.ID, metric, float64(a.size)) })}
 }
 
 // cutOffs is Hits@K for every K up to k, at the largest number of candidates.
-func (b *Bench) cutOffs(r eval.Results) eval.Figure {
+func (b *bench) cutOffs(r eval.Results) eval.Figure {
 	n := slices.Max(b.sizes)
 	return eval.Figure{Name: "hits", Title: fmt.Sprintf("Hits@K by K, N = %d", n), XTitle: "K", YTitle: "Hits@K", Joined: true,
 		Note: fmt.Sprintf("Clean data. Methods were asked for %s; a shorter list has no further hits.", text.Plural(b.k, "position", "positions")),
@@ -95,7 +95,7 @@ func (b *Bench) cutOffs(r eval.Results) eval.Figure {
 		})}
 }
 
-func (b *Bench) positions(r eval.Results) eval.Figure {
+func (b *bench) positions(r eval.Results) eval.Figure {
 	n := slices.Min(b.sizes)
 	var metrics, arms []string
 	for _, third := range thirds {
@@ -132,7 +132,7 @@ func (b *Bench) positions(r eval.Results) eval.Figure {
 const robustDrop, brokenDrop = 0.10, 0.20
 
 // attackCost is the paired difference of every attacked arm and its clean one.
-func (b *Bench) attackCost(r eval.Results) eval.Figure {
+func (b *bench) attackCost(r eval.Results) eval.Figure {
 	f := b.attackGrid((*arm).attacked, func(a *arm) (eval.Measured, bool) {
 		if applied, ok := r.Estimate(a.ID, metricApplied); ok && applied.Value == 0 {
 			return eval.Measured{}, false // the prompts are the clean ones
@@ -150,11 +150,11 @@ func (b *Bench) attackCost(r eval.Results) eval.Figure {
 // difference of 0, so the second is the first times the share of changed requests. It
 // has no interval: one of the first, times the share, would leave out that the share is
 // an estimate too.
-func (b *Bench) attackTable(r eval.Results) *eval.Table {
+func (b *bench) attackTable(r eval.Results) *eval.Table {
 	t := &eval.Table{Name: "attack_cost", Title: "Attack cost over changed and over all requests",
 		Note:    "Change in Hits@1 from clean data, and below it its interval. A request that the attack does not change is not asked again: its change is 0. The change over all requests has no interval: the one over changed requests leaves out that their share varies too.",
 		Columns: []string{"arm", "changed requests", "over changed", "over all"}}
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		applied, ok := r.Estimate(a.ID, metricApplied)
 		if a.attack == nil || !ok {
 			continue
@@ -175,7 +175,7 @@ func (b *Bench) attackTable(r eval.Results) *eval.Table {
 }
 
 // attackSuccess is the success rate of injections.
-func (b *Bench) attackSuccess(r eval.Results) eval.Figure {
+func (b *bench) attackSuccess(r eval.Results) eval.Figure {
 	f := b.attackGrid((*arm).injected, func(a *arm) (eval.Measured, bool) { return r.Estimate(a.ID, metricPromoted) })
 	f.Name, f.Title = "attack_success", "Injection success rate"
 	f.Note = "Share of the requests in which a candidate with the name that the injection promotes was ranked first."
@@ -183,9 +183,9 @@ func (b *Bench) attackSuccess(r eval.Results) eval.Figure {
 }
 
 // attackGrid has a row for each clean arm and a column for each attack.
-func (b *Bench) attackGrid(of func(*arm) bool, cell func(*arm) (eval.Measured, bool)) eval.Figure {
+func (b *bench) attackGrid(of func(*arm) bool, cell func(*arm) (eval.Measured, bool)) eval.Figure {
 	f := eval.Figure{YTitle: "arm"}
-	arms := slices.DeleteFunc(slices.Clone(b.On), func(a *arm) bool { return !of(a) })
+	arms := slices.DeleteFunc(slices.Clone(b.OwnArms), func(a *arm) bool { return !of(a) })
 	for _, a := range arms {
 		if !slices.Contains(f.Columns, a.attack.Name) {
 			f.Columns = append(f.Columns, a.attack.Name)
@@ -206,7 +206,7 @@ func (b *Bench) attackGrid(of func(*arm) bool, cell func(*arm) (eval.Measured, b
 }
 
 // pareto plots quality against effort at the largest number of candidates.
-func (b *Bench) pareto(r eval.Results) eval.Figure {
+func (b *bench) pareto(r eval.Results) eval.Figure {
 	n := slices.Max(b.sizes)
 	f := eval.Figure{Name: "pareto", Title: fmt.Sprintf("Quality against effort, N = %d", n), YTitle: "Hits@1", Frontier: true,
 		Note: "Clean data. Up and to the left is better: more hits for less effort. The grey line joins the arms that no other arm beats in both. Oracle, which reads the request's structure, is excluded, and so are answers from a file, whose effort is not known."}

@@ -14,7 +14,7 @@ import (
 
 // asAsked returns values that identify the query: the size of the arm, and for a
 // difference what is subtracted.
-type asAsked struct{ b *Bench }
+type asAsked struct{ b *bench }
 
 func (r asAsked) Estimate(arm, metric string) (eval.Measured, bool) {
 	a := r.b.Arm(arm)
@@ -142,7 +142,7 @@ func TestAttackSuccess(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := -1.0
-		for _, s := range appendScores(nil, eval.Outcome{Kind: c.kind, Data: data}, &request.Request{Gold: "a"}, hitsAt(5), false) {
+		for _, s := range (&bench{hits: hitsAt(5)}).score(nil, eval.Outcome{Kind: c.kind, Data: data}, &request.Request{Gold: "a"}) {
 			if s.Metric == metricPromoted {
 				got = s.Num / s.Den
 			}

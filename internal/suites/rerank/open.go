@@ -18,12 +18,12 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// Open binds the suite to a study: it reads the data, evaluates every request on
+// open binds the suite to a study: it reads the data, evaluates every request on
 // every item, and makes the arms. The error is a [study.Errors] with all errors,
 // each with its file and line.
-func Open(f *study.File, s *Study) (*Bench, error) {
+func open(f *study.File, s *Study) (*bench, error) {
 	var errs study.Errors
-	b := &Bench{study: s, seed: uint64(s.Execution.Seed), k: cmp.Or(s.Candidates.K, 5), statuses: map[string]int{}}
+	b := &bench{study: s, seed: uint64(s.Execution.Seed), k: cmp.Or(s.Candidates.K, 5), statuses: map[string]int{}}
 	b.hits = hitsAt(b.k)
 	var arms []*arm
 	arms, b.sizes = plan(f, s, &errs)
@@ -91,7 +91,7 @@ func readData(f *study.File, d Data) (*studyData, error) {
 }
 
 // check validates every request against every item.
-func (b *Bench) check(f *study.File, errs *study.Errors) {
+func (b *bench) check(f *study.File, errs *study.Errors) {
 	for _, s := range evidence.Validate(b.catalog, b.requests) {
 		b.statuses[s.Status]++
 		b.rivals += s.Unknown
@@ -108,7 +108,7 @@ func (b *Bench) check(f *study.File, errs *study.Errors) {
 
 // checkSizes checks that there are enough items for every size, and that every
 // request has a candidate that is not right.
-func (b *Bench) checkSizes(f *study.File, errs *study.Errors) {
+func (b *bench) checkSizes(f *study.File, errs *study.Errors) {
 	for _, n := range b.sizes {
 		if n > len(b.catalog.Items) {
 			errs.Add(f.Errorf("candidates.sizes", "size is %d, but the data have %s", n, text.Plural(len(b.catalog.Items), "item", "items")))
@@ -149,7 +149,7 @@ func statusText(s evidence.Status) string {
 const noGroup = "none"
 
 // settle makes the items and the hashes of the arms.
-func (b *Bench) settle(arms []*arm) {
+func (b *bench) settle(arms []*arm) {
 	strip := slices.Sorted(slices.Values(b.study.Data.Strip))
 	data := strings.Join(append([]string{b.hashes.Data}, strip...), "\x00")
 	grouped := slices.ContainsFunc(b.requests, func(r request.Request) bool { return r.Group != "" })
@@ -157,7 +157,7 @@ func (b *Bench) settle(arms []*arm) {
 	for i := range b.requests {
 		requests = append(requests, &b.requests[i])
 	}
-	b.Keep(requests, func(r *request.Request) eval.Item {
+	b.FillInOrder(requests, func(r *request.Request) eval.Item {
 		input, gold := []string{data, r.Text}, []string{r.Gold, string(kit.JSON(r.Structure))}
 		if b.several {
 			input = append(input, "several") // prompts say so

@@ -49,8 +49,8 @@ func (c *preflightCase) check() []string {
 	}
 	rec.Ranking = ranking.Places
 	o.Data = kit.JSON(rec)
-	got := map[string]float64{}
-	for _, s := range appendScores(nil, o, &request.Request{Gold: strconv.Itoa(c.Gold)}, hitsAt(5), false) {
+	b, got := &bench{hits: hitsAt(5)}, map[string]float64{}
+	for _, s := range b.score(nil, o, &request.Request{Gold: strconv.Itoa(c.Gold)}) {
 		got[s.Metric] = s.Num / s.Den
 	}
 	return kit.Differences(got, c.Expected)

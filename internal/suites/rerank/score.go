@@ -19,19 +19,19 @@ const goldIsNew = "gold was not among the candidates that were ranked"
 
 // Score turns the outcomes of a case into fractions. Without a prediction gold
 // has no rank: it is a miss with reciprocal rank 0.
-func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
+func (b *bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	return kit.ScoreTrials(dst, c, func(dst []eval.Score, t *eval.Judged) []eval.Score {
 		_, r, err := b.find(t.Trial)
 		if err != nil {
 			r = new(request.Request)
 		}
-		return appendScores(dst, t.Outcome, r, b.hits, b.several)
+		return b.score(dst, t.Outcome, r)
 	})
 }
 
-// appendScores scores a trial, with Hits@K at the cut-offs. Recall is scored in studies with
-// several right items; with one it equals Hits.
-func appendScores(dst []eval.Score, o eval.Outcome, r *request.Request, cutOffs []int, several bool) []eval.Score {
+// score scores a trial. Recall is scored in studies with several right items; with one it
+// equals Hits.
+func (b *bench) score(dst []eval.Score, o eval.Outcome, r *request.Request) []eval.Score {
 	rec, _ := read(&o)
 	if rec.untouched() {
 		return append(dst, eval.Score{Metric: metricApplied, Den: 1})
@@ -48,18 +48,17 @@ func appendScores(dst []eval.Score, o eval.Outcome, r *request.Request, cutOffs 
 	rank := slices.IndexFunc(grades, func(g float64) bool { return g > 0 }) + 1
 	one := func(metric string, num float64) {
 		if unscored != "" {
-			dst = append(dst, eval.Score{Metric: metric, Den: 1, Unscored: unscored})
-			return
+			num = 0
 		}
-		dst = append(dst, eval.Score{Metric: metric, Num: num, Den: 1})
+		dst = append(dst, eval.Score{Metric: metric, Num: num, Den: 1, Unscored: unscored})
 	}
-	for _, k := range cutOffs {
+	for _, k := range b.hits {
 		one(hits(k), measure.Hit(rank, k))
 	}
 	one(metricMRR, measure.ReciprocalRank(rank, 0))
 	one("ndcg_5", ndcg(grades, r, 5))
 	one("ndcg_10", ndcg(grades, r, 10))
-	if several {
+	if b.several {
 		for _, k := range recallAt {
 			found := 0.0
 			for _, g := range grades[:min(k, len(grades))] {

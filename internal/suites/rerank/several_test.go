@@ -20,7 +20,7 @@ import (
 )
 
 // shop is a study of six laptops with these requests and keys.
-func shop(t *testing.T, keys string, requests ...string) (*Bench, error) {
+func shop(t *testing.T, keys string, requests ...string) (*bench, error) {
 	t.Helper()
 	return stocked(t, keys, `{"id":"a","name":"A","price":500,"weight":1.2,"attributes":{}}
 {"id":"b","name":"B","price":900,"weight":1.3,"attributes":{}}
@@ -35,7 +35,7 @@ func shop(t *testing.T, keys string, requests ...string) (*Bench, error) {
 }
 
 // stocked is a study of these items, reviews and requests.
-func stocked(t *testing.T, keys, items, reviews string, requests ...string) (*Bench, error) {
+func stocked(t *testing.T, keys, items, reviews string, requests ...string) (*bench, error) {
 	t.Helper()
 	dir := t.TempDir()
 	files := map[string]string{
@@ -54,7 +54,7 @@ func stocked(t *testing.T, keys, items, reviews string, requests ...string) (*Be
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Open(f, s)
+	return open(f, s)
 }
 
 const cheap = `{"aspect":"cheap","evidence":{"kind":"item_meta","path":"price","lte":1000}}`
@@ -65,7 +65,7 @@ func cheapest(gold string) string {
 }
 
 // calm is a study in which the second review of the rival r rules it out.
-func calm(t *testing.T, keys string) (*Bench, error) {
+func calm(t *testing.T, keys string) (*bench, error) {
 	return stocked(t, "candidates: {sizes: [3]}\narms: [{name: bm25}]\n"+keys, `{"id":"g","name":"Gold","attributes":{"WiFi":"free"}}
 {"id":"r","name":"Rival","attributes":{"WiFi":"free"}}
 {"id":"s","name":"Other","attributes":{"WiFi":"no"}}
@@ -203,7 +203,7 @@ func TestGradedScores(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := map[string]float64{}
-		for _, s := range appendScores(nil, eval.Outcome{Kind: eval.OK, Data: data}, r, hitsAt(5), true) {
+		for _, s := range (&bench{hits: hitsAt(5), several: true}).score(nil, eval.Outcome{Kind: eval.OK, Data: data}, r) {
 			got[s.Metric] = s.Num / s.Den
 		}
 		for metric, want := range tt.want {
@@ -291,7 +291,7 @@ func TestAttacksKeepTheBudgetOfCharacters(t *testing.T) {
 	}
 	changed := 0
 	for i := range b.requests[:20] {
-		for _, a := range b.On {
+		for _, a := range b.OwnArms {
 			task, rec := b.scene(&b.requests[i], a)
 			changed += rec.Changed
 			for k, c := range task.Candidates {

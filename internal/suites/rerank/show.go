@@ -123,14 +123,14 @@ func (t TruthTable) String() string {
 
 // Warnings are about data that look wrong but are legal, and about attacks that
 // find nothing to change.
-func (b *Bench) Warnings() []string { return append(slices.Clone(b.warnings), b.idleAttacks()...) }
+func (b *bench) Warnings() []string { return append(slices.Clone(b.warnings), b.idleAttacks()...) }
 
 // idleAttacks has a line for every attack and size at which the attack finds
 // nothing to change in some requests.
-func (b *Bench) idleAttacks() []string {
+func (b *bench) idleAttacks() []string {
 	var list []string
 	seen := map[string]bool{}
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		if a.attack == nil || seen[fmt.Sprint(a.attack.Name, a.size)] {
 			continue
 		}
@@ -161,7 +161,7 @@ func (b *Bench) idleAttacks() []string {
 // Facts count requests by validation status, and rivals by request. For an
 // unknown rival the data do not say whether it satisfies the request; it counts
 // as wrong.
-func (b *Bench) Facts() []eval.Fact {
+func (b *bench) Facts() []eval.Fact {
 	var list []eval.Fact
 	for _, status := range []string{evidence.OK, evidence.NoMatch, evidence.MultiMatch, evidence.GoldNotMatch} {
 		list = append(list, eval.Fact{Name: "requests " + status, N: b.statuses[status]})

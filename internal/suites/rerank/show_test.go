@@ -37,7 +37,7 @@ func TestExplainInvalidRequest(t *testing.T) {
 		lines[1] = strings.Replace(lines[1], `"gold":"`+was+`"`, `"gold":"i01"`, 1)
 		lines[4] = "{broken"
 	})
-	if _, err := Open(f, s); err == nil || !strings.Contains(err.Error(), "gold_not_match") || !strings.Contains(err.Error(), "requests.jsonl:5") {
+	if _, err := open(f, s); err == nil || !strings.Contains(err.Error(), "gold_not_match") || !strings.Contains(err.Error(), "requests.jsonl:5") {
 		t.Fatalf("an invalid gold and an invalid line: %v", err)
 	}
 	x, err := Explain(f, s, id, "")
@@ -66,7 +66,7 @@ func TestExplainInvalidRequest(t *testing.T) {
 func TestFacts(t *testing.T) {
 	f, s := opened(t, local, nil)
 	s.Data.Count = 7
-	b, err := Open(f, s)
+	b, err := open(f, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,8 +230,8 @@ func TestNumberedFolders(t *testing.T) {
 // answer. A change of the truth of one request changes neither inputs nor arms, but what
 // simulated models and the oracle answer to that request.
 func TestHashes(t *testing.T) {
-	open := func(text string, change func([]string)) *Bench {
-		b, err := Open(opened(t, text, change))
+	open := func(text string, change func([]string)) *bench {
+		b, err := open(opened(t, text, change))
 		if err != nil {
 			t.Fatal(err)
 		}

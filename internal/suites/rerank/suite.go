@@ -26,7 +26,7 @@ func Suite() kit.Suite {
 		},
 		Blind:   kit.Blind{Data: []kit.Datum{{Key: "data", Keep: []string{"items", "reviews", "users", "requests", "strip"}}}, Arms: "arms"},
 		Study:   func() study.Any { return new(Study) },
-		Open:    kit.Opener(Open),
+		Open:    kit.Opener(open),
 		Starter: starterFiles,
 		Cases:   shippedPreflight,
 		Check:   checkCase,

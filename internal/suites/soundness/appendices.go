@@ -27,9 +27,9 @@ func appendices() (list []kit.Appendix) {
 		case parts[a.Name] != nil:
 			a.Fill = filled(parts[a.Name])
 		case a.From == kit.FromPrompts:
-			a.Arms = func(b kit.Bench) []string { return b.(*Bench).prompted(a.Name == "C") }
+			a.Arms = func(b kit.Bench) []string { return b.(*bench).prompted(a.Name == "C") }
 		case a.Name == "":
-			a.Fill = func(b kit.Bench, _ kit.Kept) ([]kit.Part, error) { return []kit.Part{{Table: b.(*Bench).scope()}}, nil }
+			a.Fill = func(b kit.Bench, _ kit.Kept) ([]kit.Part, error) { return []kit.Part{{Table: b.(*bench).scope()}}, nil }
 		}
 	}
 	return list
@@ -38,7 +38,7 @@ func appendices() (list []kit.Appendix) {
 // filled makes parts from the failures of a run; there are none before it is scored.
 func filled(parts func(*synthesis) []kit.Part) func(kit.Bench, kit.Kept) ([]kit.Part, error) {
 	return func(of kit.Bench, k kit.Kept) ([]kit.Part, error) {
-		b := of.(*Bench)
+		b := of.(*bench)
 		s := newSynthesis(b)
 		if k != nil {
 			cells, err := b.cells(k)
@@ -55,8 +55,8 @@ func filled(parts func(*synthesis) []kit.Part) func(kit.Bench, kit.Kept) ([]kit.
 }
 
 // prompted lists the arms whose prompt has worked examples, or has none.
-func (b *Bench) prompted(examples bool) (ids []string) {
-	for _, a := range b.On {
+func (b *bench) prompted(examples bool) (ids []string) {
+	for _, a := range b.OwnArms {
 		if a.prompt != nil && (a.prompt == &b.worked) == examples {
 			ids = append(ids, a.ID)
 		}
@@ -170,11 +170,11 @@ func (s *synthesis) annotated() (parts []kit.Part) {
 
 // passages are the fragment, the expert's judgement and the representative answer of a
 // failure, with the reason of its codes.
-func (b *Bench) passages(x *failure) []eval.Passage {
+func (b *bench) passages(x *failure) []eval.Passage {
 	g := x.fragment.Gold
 	list := []eval.Passage{{Name: "Fragment " + x.fragment.ID, Text: x.fragment.Text}, {Name: "The expert: " + b.labels[g.Label].Name, Text: g.Rationale}}
-	for i, a := range x.runs {
-		run := fmt.Sprint(x.trials[i].Trial.Replicate)
+	for _, a := range x.runs {
+		run := fmt.Sprint(a.Trial.Replicate)
 		if a.Failed || x.coding != nil && run != x.coding.run || x.coding == nil && a.Pass {
 			continue
 		}
@@ -202,7 +202,7 @@ func (s *synthesis) reflected() (parts []kit.Part) {
 }
 
 // scope counts what the limitations are about.
-func (b *Bench) scope() *eval.Table {
+func (b *bench) scope() *eval.Table {
 	reports, criteria, boundary := map[string]bool{}, map[string]int{}, 0
 	for _, f := range b.Data {
 		reports[f.Report] = true

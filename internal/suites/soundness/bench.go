@@ -14,9 +14,9 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// A Bench is the suite bound to one study. It is safe for
+// A bench is the suite bound to one study. It is safe for
 // concurrent use.
-type Bench struct {
+type bench struct {
 	kit.Base[*Fragment, *arm]
 	labels     []Label
 	domains    []Domain
@@ -33,15 +33,20 @@ type Bench struct {
 	attempts   int
 	replicates int
 	alpha      float64
-	task       string // the annotation task about ambiguous runs
+	tasks      tasks
 	practice   []*Fragment
 	goldPath   string
-	coded      string // the annotation task about failures
-	explored   string // that about single failures
-	labelled   string // the annotation task about labels whose reading is in doubt
 	validity   Validity
 	plain      prompt
 	worked     prompt
+}
+
+// tasks are the names of annotation tasks, by what people decide in them; "" for none.
+type tasks struct {
+	coherence string // of ambiguous runs
+	failures  string // their codes
+	single    string // the codes of single failures
+	labels    string // whose reading is in doubt
 }
 
 type arm struct {
@@ -51,12 +56,12 @@ type arm struct {
 	prompt    *prompt // nil for a pipeline
 }
 
-// Open binds the suite to a study: it reads and validates the files. The error is a
+// open binds the suite to a study: it reads and validates the files. The error is a
 // [study.Errors] with every finding.
-func Open(f *study.File, s *Study) (*Bench, error) {
+func open(f *study.File, s *Study) (*bench, error) {
 	var errs study.Errors
-	b := &Bench{labels: s.Labels, domains: s.Domains, main: s.Main, margin: s.Coherence.Margin, attempts: s.Reading.Attempts,
-		replicates: s.Execution.Replicates, alpha: s.Statistics.Alpha, task: s.Coherence.Task}
+	b := &bench{labels: s.Labels, domains: s.Domains, main: s.Main, margin: s.Coherence.Margin, attempts: s.Reading.Attempts,
+		replicates: s.Execution.Replicates, alpha: s.Statistics.Alpha, tasks: tasks{coherence: s.Coherence.Task}}
 	b.checkLabels(f, s, &errs)
 	l := &loader{file: f, labels: b.names(), domains: len(s.Domains), errs: &errs, warn: b.Warn, note: b.Note}
 	fragments, corpus := l.fragments(s.Corpus)
@@ -68,9 +73,9 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	if s.Gold.Path != "" {
 		b.goldPath = f.Resolve(s.Gold.Path)
 	}
-	tasks := map[string]*string{queueFailures: &b.coded, queueSingle: &b.explored, queueLabel: &b.labelled}
+	byQueue := map[string]*string{queueFailures: &b.tasks.failures, queueSingle: &b.tasks.single, queueLabel: &b.tasks.labels}
 	for _, t := range s.Annotation {
-		if name := tasks[t.Queue]; name != nil {
+		if name := byQueue[t.Queue]; name != nil {
 			*name = cmp.Or(*name, t.Name)
 		}
 	}
@@ -92,7 +97,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 }
 
 // checkLabels checks that the two labels and their phrasings differ.
-func (b *Bench) checkLabels(f *study.File, s *Study, errs *study.Errors) {
+func (b *bench) checkLabels(f *study.File, s *Study, errs *study.Errors) {
 	if s.Labels[0].Side == s.Labels[1].Side {
 		errs.Add(f.Errorf("labels[1].side", "both labels are supported by indicators of %s: one must be supported by strength, the other by weakness", s.Labels[1].Side))
 	}
@@ -112,7 +117,7 @@ func (b *Bench) checkLabels(f *study.File, s *Study, errs *study.Errors) {
 }
 
 // plan makes the arms: every condition on each of its models, and pipelines.
-func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
+func (b *bench) plan(f *study.File, s *Study, errs *study.Errors) {
 	p := kit.NewPlanner(f, &s.Study, "condition", "use outputs, exec, http or run", errs)
 	kit.CheckNames(p, s.Conditions)
 	groups := b.groups(f, s, errs)
@@ -149,7 +154,7 @@ func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
 			}
 		}
 	}
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		if b.judge != nil {
 			a.Judges = []string{b.judge.ID}
 		}
@@ -165,7 +170,7 @@ func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
 
 // groups returns the group of each model. A study that has groups must give each model
 // one.
-func (b *Bench) groups(f *study.File, s *Study, errs *study.Errors) map[string]string {
+func (b *bench) groups(f *study.File, s *Study, errs *study.Errors) map[string]string {
 	var ids []string
 	for _, m := range s.Models {
 		if m.ID != s.JudgeModel {
@@ -192,7 +197,7 @@ func (b *Bench) groups(f *study.File, s *Study, errs *study.Errors) map[string]s
 }
 
 // standard warns if the models of the panel have other parameters.
-func (b *Bench) standard() {
+func (b *bench) standard() {
 	parameters := func(m *study.Model) string {
 		temperature := "none"
 		if m.Temperature != nil {
@@ -201,7 +206,7 @@ func (b *Bench) standard() {
 		return fmt.Sprintf("temperature %s, max_tokens %d", temperature, m.MaxTokens)
 	}
 	var first *study.Model
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		if a.Settings == nil {
 			continue
 		}
@@ -214,7 +219,7 @@ func (b *Bench) standard() {
 }
 
 // Capabilities are what the suite has of them.
-func (b *Bench) Capabilities() eval.Capabilities {
+func (b *bench) Capabilities() eval.Capabilities {
 	can := b.Base.Capabilities()
 	can.Facts, can.MostCalls, can.Report, can.Practice, can.Queuer, can.GoldKeeper = b.Facts, b.MostCalls, b.Report, b.Practice, b, b
 	if b.Cases.Any() {
@@ -224,7 +229,7 @@ func (b *Bench) Capabilities() eval.Capabilities {
 }
 
 // Facts count the fragments by expert label, and the worked examples.
-func (b *Bench) Facts() []eval.Fact {
+func (b *bench) Facts() []eval.Fact {
 	facts := make([]eval.Fact, len(b.labels), len(b.labels)+1)
 	for i, l := range b.labels {
 		facts[i].Name = l.Name
@@ -248,7 +253,7 @@ type payload struct {
 // Basis returns what a trial depends on beside the fragment and the prompt: lists of phrases,
 // attempts and margin decide how an answer is read, whether it is asked for again, and
 // whether the judge is asked. Simulated models answer from gold.
-func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
+func (b *bench) Basis(t eval.Trial) (on eval.Basis) {
 	f, a, err := b.Of(t)
 	if err != nil {
 		return on
@@ -267,7 +272,7 @@ func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
 }
 
 // Perform asks for a judgement. An answer in no readable format is asked for again.
-func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
+func (b *bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
 	f, a, err := b.Of(t)
 	if err != nil {
 		return eval.Outcome{}, fmt.Errorf("soundness: %w", err)
@@ -297,7 +302,7 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 
 // MostCalls returns the attempts at a readable answer, and the judge's call about a
 // rationale that the indicators do not decide.
-func (b *Bench) MostCalls(arm string) (asked, judged int) {
+func (b *bench) MostCalls(arm string) (asked, judged int) {
 	a := b.Arm(arm)
 	if a.Settings != nil {
 		asked = b.attempts
@@ -305,7 +310,7 @@ func (b *Bench) MostCalls(arm string) (asked, judged int) {
 	return asked, len(a.Judges)
 }
 
-func (b *Bench) request(a *arm, f *Fragment, attempt int) (eval.Request, error) {
+func (b *bench) request(a *arm, f *Fragment, attempt int) (eval.Request, error) {
 	if a.Pipeline != nil {
 		return a.RequestOutside(f.ID, func() any { return payload{f.ID, f.Text, []string{b.labels[0].Name, b.labels[1].Name}, attempt} })
 	}
@@ -323,7 +328,7 @@ func (b *Bench) request(a *arm, f *Fragment, attempt int) (eval.Request, error) 
 
 // outcome keeps an answer. Its label is read when it is scored; here only whether it
 // must be asked for again.
-func (b *Bench) outcome(r eval.Response, tool string) eval.Outcome {
+func (b *bench) outcome(r eval.Response, tool string) eval.Outcome {
 	answer := r.Answer(tool)
 	o := eval.Outcome{Kind: eval.OK, Data: []byte(answer)}
 	if r.Stop == eval.StopRefused {
@@ -349,7 +354,7 @@ func (b *Bench) outcome(r eval.Response, tool string) eval.Outcome {
 
 // Show shows the first trial of a case: the fragment, and label and rationale beside
 // the expert's.
-func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
+func (b *bench) Show(c eval.Case) (eval.Exhibit, error) {
 	page := func(f *Fragment) []eval.ExhibitPage {
 		return []eval.ExhibitPage{{Number: 1, Title: f.ID, Text: f.Text}}
 	}

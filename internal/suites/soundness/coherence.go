@@ -43,7 +43,7 @@ type tier1 struct {
 // rule counts the indicators of a rationale for and against its label. Alone it decides for
 // coherent only: rationales weigh strengths and weaknesses in both kinds of words, so what
 // it takes for incoherent is the judge's to confirm.
-func (b *Bench) rule(p reply) tier1 {
+func (b *bench) rule(p reply) tier1 {
 	strength, weakness, unsure := b.reader.indicators.Count(p.rationale)
 	margin := strength - weakness
 	if b.labels[p.label].Side == "weakness" {
@@ -54,7 +54,7 @@ func (b *Bench) rule(p reply) tier1 {
 
 // Judge asks the judge whether a rationale supports its label, if the indicators do not
 // show that it does.
-func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eval.Asker) ([]eval.Verdict, error) {
+func (b *bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eval.Asker) ([]eval.Verdict, error) {
 	p := b.reply(&o)
 	if b.judge == nil || p.reason != "" {
 		return nil, nil
@@ -67,7 +67,7 @@ func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eva
 }
 
 // ask asks the judge about a rationale. right is what a simulated judge says of it.
-func (b *Bench) ask(ctx context.Context, item string, p reply, right string, ask eval.Asker) ([]eval.Verdict, error) {
+func (b *bench) ask(ctx context.Context, item string, p reply, right string, ask eval.Asker) ([]eval.Verdict, error) {
 	return kit.AskJudge(ctx, ask, judgeStep, b.judgeRequest(item, p, right), func(v *eval.Verdict) string {
 		says, ok := b.readScreen(string(v.Data))
 		if !ok {
@@ -82,18 +82,18 @@ func (b *Bench) ask(ctx context.Context, item string, p reply, right string, ask
 const unscreened = "the judge's answer is neither coherent nor incoherent"
 
 // JudgeCase asks the judge about a known case, whatever the indicators say.
-func (b *Bench) JudgeCase(ctx context.Context, c kit.KnownCase, ask eval.Asker) ([]eval.Verdict, error) {
+func (b *bench) JudgeCase(ctx context.Context, c kit.KnownCase, ask eval.Asker) ([]eval.Verdict, error) {
 	return b.ask(ctx, c.Item, b.reader.read(c.Answer, false), word(c.Pass), ask)
 }
 
 // CaseVerdict is whether the judge says that a known case is coherent.
-func (b *Bench) CaseVerdict(_ kit.KnownCase, vs []eval.Verdict) (pass bool, missing string) {
+func (b *bench) CaseVerdict(_ kit.KnownCase, vs []eval.Verdict) (pass bool, missing string) {
 	says, missing := screened(vs)
 	return says == coherent, missing
 }
 
 // readCases reads the known cases of the study.
-func (b *Bench) readCases(f *study.File, s *Study, errs *study.Errors) {
+func (b *bench) readCases(f *study.File, s *Study, errs *study.Errors) {
 	b.Cases.Read(f, s.Judging, b.judge, b.Items(), func(c kit.KnownCase) error {
 		if p := b.reader.read(c.Answer, false); p.reason != "" || p.label == wording.None {
 			return fmt.Errorf("%s: want a label with a rationale, as models answer", cmp.Or(p.reason, "it has no label"))
@@ -103,12 +103,12 @@ func (b *Bench) readCases(f *study.File, s *Study, errs *study.Errors) {
 }
 
 // Measure measures the judge on the known cases of the study.
-func (b *Bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, error) {
+func (b *bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, error) {
 	return kit.Measure(cases, b, nil)
 }
 
 // Calibrate returns a scorer that uses the judge's verdicts if it is better than chance.
-func (b *Bench) Calibrate(m eval.Measurement) (eval.Scorer, eval.Calibration) {
+func (b *bench) Calibrate(m eval.Measurement) (eval.Scorer, eval.Calibration) {
 	if b.judge == nil {
 		return b, eval.Calibration{Judge: "rules", Effect: "the study has no judge model: indicators and people decide"}
 	}
@@ -120,7 +120,7 @@ func (b *Bench) Calibrate(m eval.Measurement) (eval.Scorer, eval.Calibration) {
 }
 
 // judgeRequest shows the judge label and rationale alone.
-func (b *Bench) judgeRequest(item string, p reply, right string) eval.Request {
+func (b *bench) judgeRequest(item string, p reply, right string) eval.Request {
 	r := kit.JudgeRequest(b.judge)
 	r.Item = item
 	label, rationale := b.labels[p.label].Name, "<rationale>\n"+kit.Fence(p.rationale, "rationale")+"\n</rationale>"
@@ -150,7 +150,7 @@ const screenMarkup = " \t\r\n*_#`\"'.:"
 
 // readScreen reads the judge's answer: one of the words at its beginning, or in JSON.
 // Prose is not interpreted. With a scale it begins with a grade.
-func (b *Bench) readScreen(answer string) (string, bool) {
+func (b *bench) readScreen(answer string) (string, bool) {
 	answer = text.Ended(answer).Text
 	if b.judging.Scale != nil {
 		pass, ok := b.judging.Scale.Passes([]byte(answer))

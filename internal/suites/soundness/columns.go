@@ -96,7 +96,7 @@ func (l *loader) read(key string, t Table, schema []column) *table.Columns {
 	names := table.Names{Known: []string{columnCluster, columnGroup}, Remedy: func(known, _ string) string { return "rename it" }}
 	names.Known = append(names.Known, namesOf(schema, func(c column) string { return c.Name })...)
 	s := file.Bind(names, func(_ string, err error) { l.errs.Add(err) })
-	kit.CheckStrata(l.file, key+".strata", t.Strata, []string{"criterion", "group", "expert", "boundary", "length"}, s, l.errs)
+	kit.CheckStrata(l.file, kit.TableKeys{Key: key, Strata: t.Strata, Own: []string{"criterion", "group", "expert", "boundary", "length"}}, s, l.errs)
 	if key != "data" && len(t.Strata) > 0 {
 		l.errs.Add(l.file.Errorf(key+".strata", "results are broken down by columns of the corpus"))
 	}

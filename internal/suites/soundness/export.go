@@ -17,7 +17,7 @@ import (
 
 func exports() []kit.Export {
 	return []kit.Export{{Name: "schemas", Packed: true, Doc: "response_database.csv, scored_database.csv, fragment_outcomes.csv (schemas 4 to 6), failure_codes_MODEL.csv and single_failure_codes_MODEL.csv (schema 7), call_log.csv and appendix_F1_session_log.csv",
-		Write: func(b kit.Bench, k kit.Kept, dir string) (string, error) { return b.(*Bench).export(k, dir) }}}
+		Write: func(b kit.Bench, k kit.Kept, dir string) (string, error) { return b.(*bench).export(k, dir) }}}
 }
 
 // none is how the schemas write a missing value.
@@ -38,7 +38,6 @@ const (
 
 // A row is one response with its score.
 type row struct {
-	*eval.Judged
 	Assessment
 	arm  *arm
 	call *eval.Call // the last one of the run; nil if it made no call
@@ -61,7 +60,7 @@ func (r *row) details() string {
 }
 
 // response are the cells of schema 4.
-func (b *Bench) response(r *row) []string {
+func (b *bench) response(r *row) []string {
 	call := make([]string, 4)
 	if c := r.call; c != nil && c.ErrKind == "" {
 		u := c.Response.Usage
@@ -146,7 +145,7 @@ func (a *arm) family() string {
 }
 
 // export writes the files of schemas 4 to 7 and of appendix F.1.
-func (b *Bench) export(k kit.Kept, dir string) (string, error) {
+func (b *bench) export(k kit.Kept, dir string) (string, error) {
 	cells, err := b.cells(k)
 	calls, errCalls := lastCalls(k)
 	sessions, errSessions := k.Sessions()
@@ -156,8 +155,8 @@ func (b *Bench) export(k kit.Kept, dir string) (string, error) {
 	var responses, judged, outcomes, log, logged, coded, single [][]string
 	var errs []error
 	for _, c := range cells {
-		for i, t := range c.trials {
-			r := &row{Judged: t, Assessment: c.runs[i], arm: c.arm, call: calls[t.Trial]}
+		for _, a := range c.runs {
+			r := &row{Assessment: a, arm: c.arm, call: calls[a.Trial]}
 			if r.call != nil && len(r.call.Sent) > 0 {
 				r.sent = k.Time(r.call.Sent[len(r.call.Sent)-1].At)
 			}
@@ -186,17 +185,17 @@ func (b *Bench) export(k kit.Kept, dir string) (string, error) {
 		csvTable("call_log.csv", callColumns, log),
 		csvTable("appendix_F1_session_log.csv", sessionColumns, logged),
 	}
-	if b.coded != "" {
+	if b.tasks.failures != "" {
 		files = append(files, csvTable("failure_codes_"+b.main+".csv", failureColumns, coded))
 	}
-	if b.explored != "" {
+	if b.tasks.single != "" {
 		files = append(files, csvTable("single_failure_codes_"+b.main+".csv", failureColumns, single))
 	}
 	paths, err := kit.WriteFiles(dir, files)
 	if err != nil {
 		return "", err
 	}
-	all := len(b.Data) * len(b.On) // of the whole study
+	all := len(b.Data) * len(b.OwnArms) // of the whole study
 	return fmt.Sprintf("%d files to %s: %d of %d responses, %d of %d fragment outcomes", len(paths), dir,
 		len(responses), all*b.replicates, len(cells), all), nil
 }
@@ -217,7 +216,7 @@ func lastCalls(k kit.Kept) (map[eval.Trial]*eval.Call, error) {
 }
 
 // cells are the cells of a run in plan order: those of the study's fragments and arms.
-func (b *Bench) cells(k kit.Kept) (cells []*cell, err error) {
+func (b *bench) cells(k kit.Kept) (cells []*cell, err error) {
 	seen := map[eval.Trial]bool{}
 	var of eval.Case
 	add := func() { // the trials of a fragment and arm follow each other

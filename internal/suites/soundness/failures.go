@@ -78,27 +78,27 @@ func codingOf(task string, vs []eval.Verdict) *coding {
 }
 
 // failed returns the failure of the main model in a cell, or nil.
-func (b *Bench) failed(c *cell) *failure { return b.failureIn(c, outcomeFail, b.coded) }
+func (b *bench) failed(c *cell) *failure { return b.failureIn(c, outcomeFail, b.tasks.failures) }
 
 // single returns the run of type 1 in a cell that the main model passes, or nil: its coding
 // is exploratory and counts for no table of failures.
-func (b *Bench) single(c *cell) *failure {
-	if x := b.failureIn(c, outcomePass, b.explored); x != nil && x.kind == failureType1 {
+func (b *bench) single(c *cell) *failure {
+	if x := b.failureIn(c, outcomePass, b.tasks.single); x != nil && x.kind == failureType1 {
 		return x
 	}
 	return nil
 }
 
-func (b *Bench) failureIn(c *cell, outcome, task string) *failure {
+func (b *bench) failureIn(c *cell, outcome, task string) *failure {
 	if c == nil || c.Outcome != outcome || !b.isMain(c.arm) || c.fragment.Gold == nil {
 		return nil
 	}
 	x := &failure{cell: c, condition: c.arm.condition}
 	kinds := map[string]bool{}
-	for i, a := range c.runs {
+	for _, a := range c.runs {
 		kinds[a.Failure] = a.Coherence != ambiguous || kinds[a.Failure]
 		if x.coding == nil {
-			x.coding = codingOf(task, c.trials[i].Verdicts)
+			x.coding = codingOf(task, a.Verdicts)
 		}
 	}
 	for _, kind := range []string{failureType2, failureType3, failureType1} { // a run of type 1 can be diagnosed
@@ -110,7 +110,7 @@ func (b *Bench) failureIn(c *cell, outcome, task string) *failure {
 }
 
 // codeType is deductive for a code of the checklist, else inductive.
-func (b *Bench) codeType(name string) string {
+func (b *bench) codeType(name string) string {
 	if b.domainOf(name) > 0 {
 		return "deductive"
 	}
@@ -119,7 +119,7 @@ func (b *Bench) codeType(name string) string {
 
 // checkRun checks that the representative run of a failure exists. A task of the study's own
 // may ask for any number.
-func (b *Bench) checkRun(x *failure) error {
+func (b *bench) checkRun(x *failure) error {
 	if slices.Contains(b.runs(), x.coding.run) {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (b *Bench) checkRun(x *failure) error {
 }
 
 // failureCells are the cells of schema 7.
-func (b *Bench) failureCells(x *failure) []string {
+func (b *bench) failureCells(x *failure) []string {
 	c := x.coding
 	day, _, _ := strings.Cut(c.at, "T")
 	codes := append(slices.Clone(c.codes), none, none)
@@ -137,7 +137,7 @@ func (b *Bench) failureCells(x *failure) []string {
 }
 
 // checkValidity checks that the questions about validity name domains of the study.
-func (b *Bench) checkValidity(f *study.File, s *Study, errs *study.Errors) {
+func (b *bench) checkValidity(f *study.File, s *Study, errs *study.Errors) {
 	v, names := s.Validity, b.domainNames()
 	for _, named := range [][2]string{{"harder_domain", v.Harder}, {"easier_domain", v.Easier}, {"tacit_domain", v.Tacit}} {
 		key, name := named[0], named[1]

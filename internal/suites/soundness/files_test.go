@@ -58,7 +58,7 @@ func TestFindings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := starter(t)
 			write(t, path, test.file, test.change)
-			_, err := open(t, path)
+			_, err := openAt(t, path)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
@@ -83,7 +83,7 @@ func TestAllFindings(t *testing.T) {
 		return strings.NewReplacer("2026-03-02", "yesterday", "F_004,", "F_004 ,").Replace(s)
 	})
 	write(t, path, corpusFile, func(s string) string { return strings.Replace(s, ",2015,", ",15 BC,", 1) })
-	_, err := open(t, path)
+	_, err := openAt(t, path)
 	if err == nil {
 		t.Fatal("no error")
 	}
@@ -121,7 +121,7 @@ func TestSeverities(t *testing.T) {
 		return fmt.Sprintf("data.checks=[{column: criterion_addressed, values: [relevance], severity: %s}, {column: paragraph_count, max: 0, severity: %s}]", severity, severity)
 	}
 	path := starter(t)
-	if _, err := open(t, path, check("error")); err == nil || !strings.Contains(err.Error(), `criterion_addressed: "effectiveness" is none of relevance`) || !strings.Contains(err.Error(), "paragraph_count: want at most 0, got 1") {
+	if _, err := openAt(t, path, check("error")); err == nil || !strings.Contains(err.Error(), `criterion_addressed: "effectiveness" is none of relevance`) || !strings.Contains(err.Error(), "paragraph_count: want at most 0, got 1") {
 		t.Errorf("errors: %v", err)
 	}
 	b := opened(t, path, check("warning"))
@@ -136,13 +136,13 @@ func TestSeverities(t *testing.T) {
 	if all := strings.Join(b.Capabilities().Warnings(), "\n"); !strings.Contains(all, "expert_rationale: want at least 3 sentences, got 2") {
 		t.Errorf("sentences: %s", all)
 	}
-	if _, err := open(t, path, "data.checks=[{column: yaer, max: 1}]"); err == nil || !strings.Contains(err.Error(), `the schema has no column "yaer": did you mean "year"?`) {
+	if _, err := openAt(t, path, "data.checks=[{column: yaer, max: 1}]"); err == nil || !strings.Contains(err.Error(), `the schema has no column "yaer": did you mean "year"?`) {
 		t.Errorf("unknown column: %v", err)
 	}
-	if _, err := open(t, path, "data.count=150"); err == nil || !strings.Contains(err.Error(), "8 records, the study expects 150") {
+	if _, err := openAt(t, path, "data.count=150"); err == nil || !strings.Contains(err.Error(), "8 records, the study expects 150") {
 		t.Errorf("count: %v", err)
 	}
-	if _, err := open(t, path, "data.ids=F_8-F_001"); err == nil || !strings.Contains(err.Error(), "want the first and the last id, as in F_001–F_150") {
+	if _, err := openAt(t, path, "data.ids=F_8-F_001"); err == nil || !strings.Contains(err.Error(), "want the first and the last id, as in F_001–F_150") {
 		t.Errorf("ids: %v", err)
 	}
 }
@@ -174,7 +174,7 @@ func TestSpreadsheetsAndJSON(t *testing.T) {
 		t.Errorf("%+v", b.Data)
 	}
 	write(t, path, "../s/data.jsonl", func(s string) string { return strings.Replace(s, "sound", "sond", 1) + "[1]\n" })
-	_, err := open(t, path, "data={path: data.jsonl, columns: essential}", "gold={path: data.jsonl, columns: essential}")
+	_, err := openAt(t, path, "data={path: data.jsonl, columns: essential}", "gold={path: data.jsonl, columns: essential}")
 	for _, want := range []string{`data.jsonl:1:77: expert_classification: unknown label "sond"`, "data.jsonl:3: want a JSON object for each row, got [1]"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
@@ -198,7 +198,7 @@ func TestStudyErrors(t *testing.T) {
 		{"gold.path=nowhere.csv", "nowhere.csv: no such file"},
 		{"arms[1].name=zero_shot", `duplicate condition name "zero_shot"`},
 	} {
-		if _, err := open(t, path, test.override); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := openAt(t, path, test.override); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", test.override, err, test.want)
 		}
 	}

@@ -30,7 +30,7 @@ const (
 const emergent = "emergent"
 
 // codes lists the failure codes with what they mean.
-func (b *Bench) codes() (names, meanings []string) {
+func (b *bench) codes() (names, meanings []string) {
 	for i, d := range b.domains {
 		for j, c := range d.Checkpoints {
 			names = append(names, code(i, j))
@@ -44,7 +44,7 @@ func (b *Bench) codes() (names, meanings []string) {
 func code(domain, place int) string { return fmt.Sprintf("F%d.%d", domain+1, place+1) }
 
 // domainOf returns the domain of a code, from 1; 0 for an emergent one.
-func (b *Bench) domainOf(name string) int {
+func (b *bench) domainOf(name string) int {
 	for i, d := range b.domains {
 		for j := range d.Checkpoints {
 			if name == code(i, j) {
@@ -56,9 +56,9 @@ func (b *Bench) domainOf(name string) int {
 }
 
 // names are the names of the labels, and domainNames those of the domains.
-func (b *Bench) names() []string { return namesOf(b.labels, func(l Label) string { return l.Name }) }
+func (b *bench) names() []string { return namesOf(b.labels, func(l Label) string { return l.Name }) }
 
-func (b *Bench) domainNames() []string {
+func (b *bench) domainNames() []string {
 	return namesOf(b.domains, func(d Domain) string { return d.Name })
 }
 
@@ -70,7 +70,7 @@ func namesOf[T any](list []T, name func(T) string) (names []string) {
 }
 
 // nameOf is the name of a label, or another text for a run without a label.
-func (b *Bench) nameOf(label int, without string) string {
+func (b *bench) nameOf(label int, without string) string {
 	if label == wording.None {
 		return without
 	}
@@ -78,7 +78,7 @@ func (b *Bench) nameOf(label int, without string) string {
 }
 
 // complete completes a task with the labels, checklist and codes of the study.
-func (b *Bench) complete(t study.Task) study.Task {
+func (b *bench) complete(t study.Task) study.Task {
 	if t.Kind == "assessment" {
 		if t.Labels == nil {
 			t.Labels = b.names()
@@ -134,7 +134,7 @@ func (b *Bench) complete(t study.Task) study.Task {
 }
 
 // runs are the numbers of the runs on a fragment.
-func (b *Bench) runs() (list []string) {
+func (b *bench) runs() (list []string) {
 	for r := range b.replicates {
 		list = append(list, strconv.Itoa(r+1))
 	}
@@ -142,7 +142,7 @@ func (b *Bench) runs() (list []string) {
 }
 
 // Queue lists the answers of a queue.
-func (b *Bench) Queue(name string, cases iter.Seq2[eval.Case, error]) (list []eval.Queued, err error) {
+func (b *bench) Queue(name string, cases iter.Seq2[eval.Case, error]) (list []eval.Queued, err error) {
 	queues := []string{queueLabel, queueCoherence, queueFailures, queueSingle}
 	if !slices.Contains(queues, name) {
 		return nil, fmt.Errorf("there is no queue %q: the queues are %s", name, strings.Join(queues, ", "))
@@ -161,12 +161,12 @@ func (b *Bench) Queue(name string, cases iter.Seq2[eval.Case, error]) (list []ev
 		}
 		// What people can still decide may change what a queue of failures has.
 		open := b.isMain(x.arm) && (x.Outcome != outcomePass || name == queueSingle)
-		for i, a := range x.runs {
+		for _, a := range x.runs {
 			group := ""
 			switch {
 			case a.Failed:
 			case name == queueLabel:
-				group = b.readAs(&x.trials[i].Outcome)
+				group = b.readAs(&a.Outcome)
 			case !codes(name):
 				unread += indicator(b.unread(a))
 				if a.Checked {
@@ -177,7 +177,7 @@ func (b *Bench) Queue(name string, cases iter.Seq2[eval.Case, error]) (list []ev
 				waiting += indicator(a.Checked && a.Coherence == ambiguous)
 			}
 			if group != "" {
-				list = append(list, eval.Queued{Trial: x.trials[i].Trial, Stratum: group})
+				list = append(list, eval.Queued{Trial: a.Trial, Stratum: group})
 			}
 		}
 		if run := b.representative(x, name); codes(name) && run > 0 {
@@ -186,9 +186,9 @@ func (b *Bench) Queue(name string, cases iter.Seq2[eval.Case, error]) (list []ev
 	}
 	switch {
 	case unread > 0:
-		return nil, fmt.Errorf("queue %s is drawn once, and the label of %s is in doubt: answer task %s, then run `scruple score`", name, text.Plural(unread, "run", "runs"), b.labelled)
+		return nil, fmt.Errorf("queue %s is drawn once, and the label of %s is in doubt: answer task %s, then run `scruple score`", name, text.Plural(unread, "run", "runs"), b.tasks.labels)
 	case waiting > 0:
-		return nil, fmt.Errorf("queue %s needs decisions on coherence first: %s of %s ambiguous; answer them in task %s, then run `scruple score`", name, text.Plural(waiting, "run", "runs"), b.main, b.task)
+		return nil, fmt.Errorf("queue %s needs decisions on coherence first: %s of %s ambiguous; answer them in task %s, then run `scruple score`", name, text.Plural(waiting, "run", "runs"), b.main, b.tasks.coherence)
 	}
 	return list, nil
 }
@@ -198,7 +198,7 @@ const stratumDoubt = "in doubt"
 
 // readAs is the label that the reader reads in an answer, stratumDoubt, or "" for an answer
 // in which there is nothing to read.
-func (b *Bench) readAs(o *eval.Outcome) string {
+func (b *bench) readAs(o *eval.Outcome) string {
 	switch p := b.reply(o); {
 	case p.label != wording.None:
 		return b.labels[p.label].Name
@@ -209,20 +209,20 @@ func (b *Bench) readAs(o *eval.Outcome) string {
 }
 
 // unread reports whether a run waits for a person to read its label.
-func (b *Bench) unread(a Assessment) bool {
-	return b.labelled != "" && inDoubt(a.Reason) && a.Read == ""
+func (b *bench) unread(a Assessment) bool {
+	return b.tasks.labels != "" && inDoubt(a.Reason) && a.Read == ""
 }
 
 // codes reports whether people code failures in a queue.
 func codes(queue string) bool { return queue == queueFailures || queue == queueSingle }
 
 // isMain reports whether an arm runs the model whose failures are coded.
-func (b *Bench) isMain(a *arm) bool { return a != nil && a.Settings != nil && a.Settings.ID == b.main }
+func (b *bench) isMain(a *arm) bool { return a != nil && a.Settings != nil && a.Settings.ID == b.main }
 
 // representative returns the replicate that shows the failure of the main model on a
 // fragment most clearly: of the runs of type 1, the one with the largest difference of
 // indicators; the first if several are equal. 0: the fragment is not in the queue.
-func (b *Bench) representative(x *cell, queue string) int {
+func (b *bench) representative(x *cell, queue string) int {
 	wanted := outcomeFail
 	if queue == queueSingle {
 		wanted = outcomePass
@@ -231,9 +231,9 @@ func (b *Bench) representative(x *cell, queue string) int {
 		return 0
 	}
 	run, clearest := 0, -1
-	for i, a := range x.runs {
+	for _, a := range x.runs {
 		if d := max(a.Strength-a.Weakness, a.Weakness-a.Strength); a.Failure == failureType1 && d > clearest {
-			run, clearest = x.trials[i].Trial.Replicate, d
+			run, clearest = a.Trial.Replicate, d
 		}
 	}
 	return run
@@ -241,18 +241,18 @@ func (b *Bench) representative(x *cell, queue string) int {
 
 // ShowQueued shows label and rationale of a run, alone or beside the fragment and its
 // gold.
-func (b *Bench) ShowQueued(name string, c eval.Case, replicate int) ([]eval.Passage, error) {
+func (b *bench) ShowQueued(name string, c eval.Case, replicate int) ([]eval.Passage, error) {
 	x := b.cell(c)
 	if x == nil {
 		return nil, fmt.Errorf("the study has no fragment %s", c.Item)
 	}
 	f := x.fragment
 	if !codes(name) {
-		for i, a := range x.runs {
+		for _, a := range x.runs {
 			switch {
-			case a.Failed || x.trials[i].Trial.Replicate != replicate:
+			case a.Failed || a.Trial.Replicate != replicate:
 			case name == queueLabel:
-				return []eval.Passage{{Name: "Answer", Text: string(x.trials[i].Outcome.Data)}}, nil
+				return []eval.Passage{{Name: "Answer", Text: string(a.Outcome.Data)}}, nil
 			case a.Label != wording.None:
 				return []eval.Passage{{Name: "Label", Text: b.labels[a.Label].Name}, {Name: "Rationale", Text: a.Rationale}}, nil
 			}
@@ -264,8 +264,8 @@ func (b *Bench) ShowQueued(name string, c eval.Case, replicate int) ([]eval.Pass
 	}
 	parts := []eval.Passage{{Name: "Fragment", Text: f.Text}, {Name: "The expert's label", Text: b.labels[f.Gold.Label].Name},
 		{Name: "The expert's rationale", Text: f.Gold.Rationale}}
-	for i, a := range x.runs {
-		run := x.trials[i].Trial.Replicate
+	for _, a := range x.runs {
+		run := a.Trial.Replicate
 		if a.Failed || a.Failure != failureType1 && run != replicate {
 			continue
 		}
@@ -279,7 +279,7 @@ func (b *Bench) ShowQueued(name string, c eval.Case, replicate int) ([]eval.Pass
 }
 
 // Practice are the fragments for practice.
-func (b *Bench) Practice() []eval.Item {
+func (b *bench) Practice() []eval.Item {
 	var items []eval.Item
 	for _, f := range b.practice {
 		items = append(items, eval.Item{ID: f.ID, Input: kit.Hash(f.Text)})
@@ -288,7 +288,7 @@ func (b *Bench) Practice() []eval.Item {
 }
 
 // GoldPath is the file of the expert's judgements.
-func (b *Bench) GoldPath() string { return b.goldPath }
+func (b *bench) GoldPath() string { return b.goldPath }
 
 // A settledAnswer is what people say of a fragment.
 type settledAnswer struct {
@@ -300,7 +300,7 @@ type settledAnswer struct {
 }
 
 // GoldFile makes the file of the expert's judgements (schema 2).
-func (b *Bench) GoldFile(day string, settled []eval.ItemGold) (name string, data []byte, err error) {
+func (b *bench) GoldFile(day string, settled []eval.ItemGold) (name string, data []byte, err error) {
 	var header []string
 	for _, c := range schemas.Gold {
 		if c.Name != columnSalient || len(b.domains) > 0 {
@@ -336,7 +336,7 @@ func (b *Bench) GoldFile(day string, settled []eval.ItemGold) (name string, data
 
 // salient returns the numbers of the domains that decided. The file must be one that the
 // study reads, so a name that the study does not have is an error before anything is locked.
-func (b *Bench) salient(names []string) (numbers []string, err error) {
+func (b *bench) salient(names []string) (numbers []string, err error) {
 	if len(b.domains) == 1 {
 		return []string{"1"}, nil // no task asks people
 	}
@@ -359,7 +359,7 @@ func (b *Bench) salient(names []string) (numbers []string, err error) {
 
 // checkChecklists checks that the headings that people choose from are domains of the
 // study: its file of gold has their numbers.
-func (b *Bench) checkChecklists(f *study.File, s *Study, errs *study.Errors) {
+func (b *bench) checkChecklists(f *study.File, s *Study, errs *study.Errors) {
 	names := b.domainNames()
 	for i, t := range s.Annotation {
 		if t.Kind != "assessment" || t.Practice || len(names) == 0 {

@@ -22,7 +22,7 @@ const codingTasks = `annotation:
 
 // coder opens the starter study with a task about failures and its questions about
 // validity.
-func coder(t *testing.T) *Bench {
+func coder(t *testing.T) *bench {
 	t.Helper()
 	path := starter(t)
 	write(t, path, "study.yaml", func(text string) string {
@@ -38,7 +38,7 @@ const (
 )
 
 // answered is the trial of an answer that is right or wrong, coherently.
-func answered(b *Bench, f *Fragment, arm string, run int, right bool, vs ...eval.Verdict) eval.Judged {
+func answered(b *bench, f *Fragment, arm string, run int, right bool, vs ...eval.Verdict) eval.Judged {
 	label := f.Gold.Label
 	if !right {
 		label = 1 - label
@@ -56,10 +56,10 @@ func said(task string, round int, answer string) eval.Verdict {
 }
 
 // panel has an outcome of each fragment under each arm: fails says which fail.
-func panel(b *Bench, fails func(f *Fragment, a *arm) bool, codes map[string]string) []eval.Case {
+func panel(b *bench, fails func(f *Fragment, a *arm) bool, codes map[string]string) []eval.Case {
 	var list []eval.Case
 	for _, f := range b.Data {
-		for _, a := range b.On {
+		for _, a := range b.OwnArms {
 			c := eval.Case{Item: f.ID, Arm: a.ID}
 			for run := 1; run <= 3; run++ {
 				var vs []eval.Verdict
@@ -106,7 +106,7 @@ func (o outcomes) Associate(tables [][2][2]int) (list []eval.Association) {
 	return list
 }
 
-func tables(t *testing.T, b *Bench, list []eval.Case) map[string]*eval.Table {
+func tables(t *testing.T, b *bench, list []eval.Case) map[string]*eval.Table {
 	t.Helper()
 	s := newSynthesis(b)
 	for _, c := range list {
@@ -121,7 +121,7 @@ func tables(t *testing.T, b *Bench, list []eval.Case) map[string]*eval.Table {
 
 // The main model fails on F_001 to F_004 without examples and on F_001 with them; the
 // other model fails on all of these and on F_008.
-func failing(b *Bench) func(f *Fragment, a *arm) bool {
+func failing(b *bench) func(f *Fragment, a *arm) bool {
 	return func(f *Fragment, a *arm) bool {
 		switch {
 		case a.Settings.ID != b.main:
@@ -244,7 +244,7 @@ func TestPeopleReadLabels(t *testing.T) {
 	f := b.Datum("F_001")
 	f.Gold.Label = 0
 	text := func(s string) eval.Judged {
-		return eval.Judged{Trial: eval.Trial{Item: f.ID, Arm: b.On[0].ID, Replicate: 1}, Outcome: b.outcome(eval.Response{Text: s, Stop: eval.StopEnd}, "")}
+		return eval.Judged{Trial: eval.Trial{Item: f.ID, Arm: b.OwnArms[0].ID, Replicate: 1}, Outcome: b.outcome(eval.Response{Text: s, Stop: eval.StopEnd}, "")}
 	}
 	doubt := "It would be unfair to call this unsound. " + praise
 	for name, test := range map[string]struct {
@@ -312,7 +312,7 @@ func TestFailuresWaitForCoherence(t *testing.T) {
 		words  string // of the refusal
 	}{
 		"ambiguous":               {main, []eval.Judged{fails(main, 1), fails(main, 2), ambiguousRun(main, 3)}, 0, "1 run of able ambiguous; answer them in task coherence"},
-		"decided":                 {main, []eval.Judged{fails(main, 1), fails(main, 2), ambiguousRun(main, 3, human(b.task, "anna", coherent, 1))}, 1, ""},
+		"decided":                 {main, []eval.Judged{fails(main, 1), fails(main, 2), ambiguousRun(main, 3, human(b.tasks.coherence, "anna", coherent, 1))}, 1, ""},
 		"of another model":        {other, []eval.Judged{fails(other, 1), fails(other, 2), ambiguousRun(other, 3)}, 0, ""},
 		"the others pass already": {main, []eval.Judged{passes(main, 1), passes(main, 2), ambiguousRun(main, 3)}, 0, ""},
 	} {
@@ -468,11 +468,11 @@ func TestGoldFileHasNoFormulas(t *testing.T) {
 // the study is loaded, and answers to it before anything is locked.
 func TestChecklistOfItsOwn(t *testing.T) {
 	path := starter(t)
-	_, err := open(t, path, `annotation=[{name: gold, kind: assessment, checklist: [{name: Argument structure}, {name: Style}]}]`)
+	_, err := openAt(t, path, `annotation=[{name: gold, kind: assessment, checklist: [{name: Argument structure}, {name: Style}]}]`)
 	if err == nil || !strings.Contains(err.Error(), `the study has no domain "Style"`) {
 		t.Errorf("got %v", err)
 	}
-	if _, err = open(t, path, `annotation=[{name: try, kind: assessment, practice: true, checklist: [{name: Style}, {name: Length}]}]`); err != nil && strings.Contains(err.Error(), "domain") {
+	if _, err = openAt(t, path, `annotation=[{name: try, kind: assessment, practice: true, checklist: [{name: Style}, {name: Length}]}]`); err != nil && strings.Contains(err.Error(), "domain") {
 		t.Error(err)
 	}
 	b := opened(t, path)
@@ -491,7 +491,7 @@ func TestChecklistOfItsOwn(t *testing.T) {
 func TestValidityInOrder(t *testing.T) {
 	path := starter(t)
 	for range 20 {
-		_, err := open(t, path, "validity={harder_domain: x, easier_domain: y, tacit_domain: z}")
+		_, err := openAt(t, path, "validity={harder_domain: x, easier_domain: y, tacit_domain: z}")
 		if err == nil || !(strings.Index(err.Error(), `"x"`) < strings.Index(err.Error(), `"y"`) && strings.Index(err.Error(), `"y"`) < strings.Index(err.Error(), `"z"`)) {
 			t.Fatal(err)
 		}
@@ -513,7 +513,7 @@ func TestPractice(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(filepath.Dir(path), "practice.csv"), []byte(tt.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		b, err := open(t, path, "practice.path=practice.csv")
+		b, err := openAt(t, path, "practice.path=practice.csv")
 		switch {
 		case tt.want == "" && err != nil, tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
 			t.Errorf("%s: %v", tt.name, err)

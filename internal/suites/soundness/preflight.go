@@ -40,7 +40,7 @@ func checkCase(data []byte) (kit.Result, error) {
 	}
 	s := &Study{Labels: c.Labels}
 	s.Reading.MinWords = 10
-	b := &Bench{labels: c.Labels, margin: 3, task: judgeStep, replicates: 1, reader: newReader(s)}
+	b := &bench{labels: c.Labels, margin: 3, tasks: tasks{coherence: judgeStep}, replicates: 1, reader: newReader(s)}
 	stop := eval.StopEnd
 	if c.Cut {
 		stop = eval.StopLength

@@ -27,7 +27,7 @@ const (
 type prompt struct{ before, after string }
 
 // prompts renders the prompt without and with the worked examples.
-func (b *Bench) prompts(f *study.File, s *Study, errs *study.Errors) (plain, worked prompt) {
+func (b *bench) prompts(f *study.File, s *Study, errs *study.Errors) (plain, worked prompt) {
 	source, key := builtinPrompt, "prompt"
 	switch {
 	case s.Prompt != "" && s.PromptPath != "":
@@ -57,7 +57,7 @@ func (b *Bench) prompts(f *study.File, s *Study, errs *study.Errors) (plain, wor
 }
 
 // checklist lists the domains with their checkpoints.
-func (b *Bench) checklist() string {
+func (b *bench) checklist() string {
 	var lines []string
 	for i, d := range b.domains {
 		var points []string
@@ -69,7 +69,7 @@ func (b *Bench) checklist() string {
 	return strings.Join(lines, "\n")
 }
 
-func (b *Bench) meanings() string {
+func (b *bench) meanings() string {
 	var lines []string
 	for _, l := range b.labels {
 		line := "- " + l.Name
@@ -82,7 +82,7 @@ func (b *Bench) meanings() string {
 }
 
 // workedExamples is the part of the prompt that only one condition has.
-func (b *Bench) workedExamples() string {
+func (b *bench) workedExamples() string {
 	var w strings.Builder
 	w.WriteString("\nWorked examples, judged by an expert:\n")
 	for i, e := range b.examples {
@@ -93,7 +93,7 @@ func (b *Bench) workedExamples() string {
 }
 
 // answer is an answer in the format that the prompt asks for.
-func (b *Bench) answer(label int, rationale string) string {
+func (b *bench) answer(label int, rationale string) string {
 	return kit.PlainJSON(struct {
 		Classification string `json:"classification"`
 		Rationale      string `json:"rationale"`

@@ -23,7 +23,7 @@ func TestPromptsDifferOnlyByExamples(t *testing.T) {
 	b := opened(t, starter(t), "models[0].reasoning={allowance: 7}", "reasoning_allowance=99")
 	frames := map[string]map[string]bool{} // by condition
 	for _, f := range b.Data {
-		for _, a := range b.On {
+		for _, a := range b.OwnArms {
 			var ask asked
 			if _, err := b.Perform(t.Context(), eval.Trial{Item: f.ID, Arm: a.ID, Replicate: 1}, &ask); err != nil {
 				t.Fatal(err)
@@ -95,7 +95,7 @@ func TestAskedAgain(t *testing.T) {
 		{[]string{`{"classification": "sound or not_sound", "rationale": "x"}`}, eval.StopEnd, 1, eval.Malformed, reasonUnresolved},
 	} {
 		calls := 0
-		o, err := b.Perform(t.Context(), eval.Trial{Item: "F_001", Arm: b.On[0].ID, Replicate: 1}, answering(func(step string, r eval.Request) eval.Response {
+		o, err := b.Perform(t.Context(), eval.Trial{Item: "F_001", Arm: b.OwnArms[0].ID, Replicate: 1}, answering(func(step string, r eval.Request) eval.Response {
 			calls++
 			return eval.Response{Text: test.answers[min(calls, len(test.answers))-1], Stop: test.stop}
 		}))

@@ -113,9 +113,16 @@ var (
 
 // read reads an answer. cut says that a token limit cut it off.
 func (r *reader) read(answer string, cut bool) reply {
-	p := r.parse(answer, cut)
+	answer = text.Ended(answer).Text // without the model's reasoning
+	if cut && text.OpensReasoning(answer) {
+		return reply{label: wording.None, method: byText, reason: reasonCut}
+	}
+	p := r.parse(answer)
 	if p.label != wording.None && p.reason == "" {
-		r.weigh(&p, cut)
+		r.weigh(&p)
+	}
+	if cut && (unreadable(p.reason) || p.reason == reasonShort) {
+		p.reason = reasonCut
 	}
 	return p
 }
@@ -129,7 +136,7 @@ const (
 
 // weigh checks that a reply with a label has a substantive rationale: long enough, with words
 // that are a reason, and not a few words again and again.
-func (r *reader) weigh(p *reply, cut bool) {
+func (r *reader) weigh(p *reply) {
 	words, distinct, letters, reasons := wording.Words(p.rationale), map[string]bool{}, 0, 0
 	for _, w := range words {
 		distinct[w] = true
@@ -141,24 +148,15 @@ func (r *reader) weigh(p *reply, cut bool) {
 	case !short && (len(distinct) < fewDistinct || 2*letters < len(words)):
 		p.reason = reasonNonsense
 	case short || reasons < fewReasons:
-		p.reason = unlessCut(cut, reasonShort)
+		p.reason = reasonShort
 	}
-}
-
-// unlessCut is the reason why an answer is lacking, unless a token limit cut it off.
-func unlessCut(cut bool, reason string) string {
-	if cut {
-		return reasonCut
-	}
-	return reason
 }
 
 // parse finds label and rationale.
-func (r *reader) parse(answer string, cut bool) reply {
+func (r *reader) parse(answer string) reply {
 	p := reply{label: wording.None, method: byText}
-	answer = text.Ended(answer).Text // without the model's reasoning
-	if answer == "" || cut && text.OpensReasoning(answer) {
-		p.reason = unlessCut(cut, reasonEmpty)
+	if answer == "" {
+		p.reason = reasonEmpty
 		return p
 	}
 	if q, ok := r.object(answer); ok {
@@ -170,7 +168,7 @@ func (r *reader) parse(answer string, cut bool) reply {
 		case q.conflict:
 			p.reason = reasonUnresolved
 		default:
-			p.reason = unlessCut(cut, reasonUnknown)
+			p.reason = reasonUnknown
 		}
 		p.label = wording.None
 		return p
@@ -184,7 +182,7 @@ func (r *reader) parse(answer string, cut bool) reply {
 	case read.Conflict:
 		p.reason = reasonUnresolved
 	default:
-		p.reason = unlessCut(cut, reasonBroken)
+		p.reason = reasonBroken
 	}
 	return p
 }

@@ -229,7 +229,7 @@ func TestPanel(t *testing.T) {
 		gold := slices.Index(b.names(), says)
 		all++
 		o := b.outcome(eval.Response{Text: answer, Stop: eval.StopEnd}, "")
-		j := eval.Judged{Trial: eval.Trial{Item: "F_001", Arm: b.On[0].ID, Replicate: 1}, Outcome: o}
+		j := eval.Judged{Trial: eval.Trial{Item: "F_001", Arm: b.OwnArms[0].ID, Replicate: 1}, Outcome: o}
 		f := &Fragment{ID: "F_001", Gold: &Gold{Label: max(0, gold)}}
 		a := b.assess(f, &j)
 		if a.Label != wording.None && a.Label != gold {

@@ -16,10 +16,10 @@ import (
 // Report makes the tables and figures of the suite: rates of every combination of model
 // and condition, the planned hypotheses beside tests that respect the repeated
 // fragments, failures and exclusions, and what the design can find.
-func (b *Bench) Report(r eval.Results) (blocks []eval.Block, err error) {
+func (b *bench) Report(r eval.Results) (blocks []eval.Block, err error) {
 	failures := newSynthesis(b)
-	counts := make([]counted, len(b.On))
-	for i, a := range b.On {
+	counts := make([]counted, len(b.OwnArms))
+	for i, a := range b.OwnArms {
 		counts[i] = counted{a, map[string]int{}, map[string]int{}}
 	}
 	for c, err := range r.Cases() {
@@ -29,7 +29,7 @@ func (b *Bench) Report(r eval.Results) (blocks []eval.Block, err error) {
 		if x := b.cell(c); x != nil && x.arm != nil {
 			failures.add(x)
 			for _, a := range x.runs {
-				counts[slices.Index(b.On, x.arm)].add(a)
+				counts[slices.Index(b.OwnArms, x.arm)].add(a)
 			}
 		}
 	}
@@ -54,7 +54,7 @@ func (b *Bench) Report(r eval.Results) (blocks []eval.Block, err error) {
 	}
 	add(perArm(tableOf("failure_types"), counts, "valid", "pass", failureType1, failureType2, failureType3, ambiguous,
 		"refused", "no label", reasonUnresolved),
-		perArm(tableOf("coherence", "{task}", b.task), counts, "indicators", "judge", "person", ambiguous), exclusions(counts))
+		perArm(tableOf("coherence", "{task}", b.tasks.coherence), counts, "indicators", "judge", "person", ambiguous), exclusions(counts))
 	if ok {
 		add(b.design(p))
 		blocks = append(blocks, failures.blocks(r)...)
@@ -63,8 +63,8 @@ func (b *Bench) Report(r eval.Results) (blocks []eval.Block, err error) {
 }
 
 // armsOf lists the arms that have a level and a condition; "" stands for any.
-func (b *Bench) armsOf(level, value, condition string) (ids []string) {
-	for _, a := range b.On {
+func (b *bench) armsOf(level, value, condition string) (ids []string) {
+	for _, a := range b.OwnArms {
 		if (value == "" || eval.LevelOf(a.Levels, level) == value) && (condition == "" || a.condition == condition) {
 			ids = append(ids, a.ID)
 		}
@@ -73,7 +73,7 @@ func (b *Bench) armsOf(level, value, condition string) (ids []string) {
 }
 
 // valuesOf lists the values of a level of arms, in their order.
-func (b *Bench) valuesOf(level string, arms []string) (values []string) {
+func (b *bench) valuesOf(level string, arms []string) (values []string) {
 	for _, id := range arms {
 		if v := eval.LevelOf(b.Arm(id).Levels, level); v != "" && !slices.Contains(values, v) {
 			values = append(values, v)
@@ -82,12 +82,12 @@ func (b *Bench) valuesOf(level string, arms []string) (values []string) {
 	return values
 }
 
-func (b *Bench) groupNames() []string { return b.valuesOf("group", b.armsOf("", "", "")) }
+func (b *bench) groupNames() []string { return b.valuesOf("group", b.armsOf("", "", "")) }
 
 // matrix has the three rates of every combination of model and condition.
-func (b *Bench) matrix(r eval.Results) *eval.Table {
+func (b *bench) matrix(r eval.Results) *eval.Table {
 	t := tableOf("performance_matrix")
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		e, ok := r.Estimate(a.ID, metricFragment)
 		t.Add(a.family(), a.condition, eval.MeasuredShare(e, ok), eval.MeasuredShare(r.Estimate(a.ID, metricUnanimous)),
 			eval.MeasuredShare(r.Estimate(a.ID, metricRun)), e.N)
@@ -96,7 +96,7 @@ func (b *Bench) matrix(r eval.Results) *eval.Table {
 }
 
 // collapsed has the three rates by model, by condition and by group.
-func (b *Bench) collapsed(p eval.Panel) *eval.Table {
+func (b *bench) collapsed(p eval.Panel) *eval.Table {
 	t := tableOf("collapsed_rates")
 	add := func(name string, arms []string) {
 		share := func(metric string) eval.Cell {
@@ -122,7 +122,7 @@ func (b *Bench) collapsed(p eval.Panel) *eval.Table {
 
 // bars is a grouped bar chart of the fragment pass rate over levels, one series per
 // condition.
-func (b *Bench) bars(p eval.Panel, level string, values []string) *eval.Figure {
+func (b *bench) bars(p eval.Panel, level string, values []string) *eval.Figure {
 	f := &eval.Figure{Name: "pass_by_" + level, Title: "Fragment pass rate by " + level + " and condition", XTitle: level, YTitle: "fragments that pass", Ticks: values, Bars: true}
 	for _, c := range b.conditions {
 		s := eval.Series{Name: c}
@@ -145,7 +145,7 @@ type tested struct {
 
 // hypotheses tests conditions, models, groups and their interaction on the fragment pass
 // rate.
-func (b *Bench) hypotheses(p eval.Panel) (list []tested) {
+func (b *bench) hypotheses(p eval.Panel) (list []tested) {
 	group := func(level, value string) eval.ArmGroup {
 		g := eval.ArmGroup{Name: value}
 		for _, c := range b.conditions {
@@ -207,7 +207,7 @@ func (b *Bench) hypotheses(p eval.Panel) (list []tested) {
 }
 
 // armOf is the arm of a model in a condition, "" if there is none.
-func (b *Bench) armOf(model, condition string) string {
+func (b *bench) armOf(model, condition string) string {
 	if arms := b.armsOf("model", model, condition); len(arms) > 0 {
 		return arms[0]
 	}
@@ -330,7 +330,7 @@ const (
 )
 
 // design says what the study can find with its fragments.
-func (b *Bench) design(p eval.Panel) *eval.Table {
+func (b *bench) design(p eval.Panel) *eval.Table {
 	shares := []float64{0.15, 0.2, 0.3, 0.4}
 	t := tableOf("design", "{fragments}", text.Plural(len(b.Data), "fragment", "fragments"))
 	for _, s := range shares {
@@ -352,7 +352,7 @@ func (b *Bench) design(p eval.Panel) *eval.Table {
 }
 
 // summary is the executive summary: one line for each question.
-func (b *Bench) summary(p eval.Panel, list []tested, counts []counted) *eval.Table {
+func (b *bench) summary(p eval.Panel, list []tested, counts []counted) *eval.Table {
 	t := tableOf("executive_summary")
 	add := func(question, format string, args ...any) { t.Add(question, eval.Textf(format, args...)) }
 	if all, ok := p.Rate(b.armsOf("", "", ""), metricFragment); ok {
@@ -404,7 +404,7 @@ func (b *Bench) summary(p eval.Panel, list []tested, counts []counted) *eval.Tab
 }
 
 // extremes names the models with the highest and the lowest fragment pass rate.
-func (b *Bench) extremes(p eval.Panel) (best, worst eval.Cell) {
+func (b *bench) extremes(p eval.Panel) (best, worst eval.Cell) {
 	type rated struct {
 		rate eval.Number
 		line eval.Cell

@@ -65,7 +65,7 @@ func (s Sample) Corpus(was *table.Table) (c Corpus, err error) {
 	more := map[string]int{}
 	for i, name := range s.Header {
 		if !usedBy(from, i) {
-			if slices.ContainsFunc(header, func(known string) bool { _, near := text.Nearest(name, []string{known}); return near }) {
+			if _, near := text.Nearest(name, header); near {
 				name = "sample_" + name // the loader would take it for a slip
 			}
 			more[name], header = i, append(header, name)

@@ -26,6 +26,7 @@ const (
 
 // An Assessment is the score of one run.
 type Assessment struct {
+	*eval.Judged // the run
 	tier1
 	Label     int // wording.None without one
 	Rationale string
@@ -48,7 +49,7 @@ type Assessment struct {
 
 // reply reads the answer of an outcome. A safety stop may be the provider's, who gives no
 // answer.
-func (b *Bench) reply(o *eval.Outcome) reply {
+func (b *bench) reply(o *eval.Outcome) reply {
 	if o.Kind == eval.Refused && o.Reason != reasonRefusal {
 		return reply{label: wording.None, rationale: string(o.Data), method: byText, reason: cmp.Or(o.Reason, reasonSafety)}
 	}
@@ -57,10 +58,10 @@ func (b *Bench) reply(o *eval.Outcome) reply {
 
 // assess scores one run that did not fail. It reads the answer again, so that other
 // phrases need no other answers.
-func (b *Bench) assess(f *Fragment, t *eval.Judged) Assessment {
+func (b *bench) assess(f *Fragment, t *eval.Judged) Assessment {
 	p := b.reply(&t.Outcome)
 	read := b.readByPeople(&p, t.Verdicts)
-	a := Assessment{Label: p.label, Rationale: p.rationale, Method: p.method, Reason: p.reason, Read: read, Screen: notChecked, HasGold: f.Gold != nil,
+	a := Assessment{Judged: t, Label: p.label, Rationale: p.rationale, Method: p.method, Reason: p.reason, Read: read, Screen: notChecked, HasGold: f.Gold != nil,
 		Excluded: unreadable(p.reason) || p.reason == reasonUnresolved && read == ""}
 	if p.label != wording.None {
 		a.Correct = f.Gold != nil && f.Gold.Label == p.label
@@ -71,7 +72,7 @@ func (b *Bench) assess(f *Fragment, t *eval.Judged) Assessment {
 			a.Rule, a.Sure = incoherent, true
 		default:
 			a.Checked, a.tier1 = true, b.rule(p)
-			a.Manual = manual(t.Verdicts, b.task, coherent, incoherent)
+			a.Manual = manual(t.Verdicts, b.tasks.coherence, coherent, incoherent)
 			if !a.Sure {
 				var unjudged string
 				a.Screen, unjudged = screened(t.Verdicts)
@@ -80,7 +81,7 @@ func (b *Bench) assess(f *Fragment, t *eval.Judged) Assessment {
 				}
 				if unjudged != "" && b.judge != nil && a.Manual == "" {
 					if a.Read != "" {
-						unjudged = "a person read the label, so task " + b.task + " decides on its coherence"
+						unjudged = "a person read the label, so task " + b.tasks.coherence + " decides on its coherence"
 					}
 					a.Excluded, a.Reason, a.Unjudged = true, reasonUnjudged, unjudged
 				}
@@ -110,15 +111,15 @@ const noLabel = "no single label"
 
 // readByPeople gives a reply whose label is in doubt the one that people read in it. People
 // change no other reply.
-func (b *Bench) readByPeople(p *reply, vs []eval.Verdict) (says string) {
-	if b.labelled == "" || !inDoubt(p.reason) {
+func (b *bench) readByPeople(p *reply, vs []eval.Verdict) (says string) {
+	if b.tasks.labels == "" || !inDoubt(p.reason) {
 		return ""
 	}
 	names := b.names()
-	says = manual(vs, b.labelled, append(names, noLabel)...)
+	says = manual(vs, b.tasks.labels, append(names, noLabel)...)
 	if i := slices.Index(names, says); i >= 0 {
 		p.label, p.reason = i, ""
-		b.reader.weigh(p, false)
+		b.reader.weigh(p)
 	}
 	return says
 }
@@ -169,24 +170,23 @@ func (d Adjudication) unanimous() (same, known bool) {
 type cell struct {
 	fragment *Fragment
 	arm      *arm // nil for one that is not in the study
-	trials   []*eval.Judged
-	runs     []Assessment // of the trials
+	runs     []Assessment
 	Adjudication
 }
 
 // cell assesses a case. It is nil for a fragment that is not in the study.
-func (b *Bench) cell(c eval.Case) *cell {
+func (b *bench) cell(c eval.Case) *cell {
 	x := &cell{fragment: b.Datum(c.Item), arm: b.Arm(c.Arm)}
 	if x.fragment == nil {
 		return nil
 	}
 	for i := range c.Trials {
 		t := &c.Trials[i]
-		a := Assessment{Label: wording.None, Failed: true, Excluded: true, Reason: t.Outcome.Reason}
+		a := Assessment{Judged: t, Label: wording.None, Failed: true, Excluded: true, Reason: t.Outcome.Reason}
 		if t.Outcome.Kind != eval.Failed {
 			a = b.assess(x.fragment, t)
 		}
-		x.trials, x.runs = append(x.trials, t), append(x.runs, a)
+		x.runs = append(x.runs, a)
 	}
 	x.Adjudication = adjudicate(x.runs, b.replicates)
 	return x
@@ -201,19 +201,19 @@ const (
 )
 
 // Score scores the runs on a fragment and the fragment.
-func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
+func (b *bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	x := b.cell(c)
 	if x == nil {
 		return dst
 	}
-	for i, t := range x.trials {
-		if x.runs[i].Failed {
+	for _, a := range x.runs {
+		if a.Failed {
 			continue
 		}
 		from := len(dst)
-		dst = appendRun(dst, x.fragment, x.runs[i])
+		dst = appendRun(dst, x.fragment, a)
 		for k := range dst[from:] {
-			dst[from+k].Replicate = t.Trial.Replicate
+			dst[from+k].Replicate = a.Trial.Replicate
 		}
 	}
 	return appendFragment(dst, x.fragment, x.Adjudication)

@@ -9,7 +9,7 @@ import (
 )
 
 // answerSchema is the JSON Schema of an answer.
-func (b *Bench) answerSchema() json.RawMessage {
+func (b *bench) answerSchema() json.RawMessage {
 	return json.RawMessage(fmt.Sprintf(`{"additionalProperties":false,"properties":{"classification":{"enum":[%q,%q],"type":"string"},"rationale":{"type":"string"}},`+
 		`"required":["classification","rationale"],"type":"object"}`, b.labels[0].Name, b.labels[1].Name))
 }
@@ -18,7 +18,7 @@ func (b *Bench) answerSchema() json.RawMessage {
 // supports it, and the ways to fail. wrong is coherent and incorrect (type 1),
 // fabricate incoherent and correct (type 2), invent both (type 3), miss a refusal, and
 // malformed an answer without a format.
-func (b *Bench) simulated(f *Fragment, attempt int) json.RawMessage {
+func (b *bench) simulated(f *Fragment, attempt int) json.RawMessage {
 	right := b.expected(f)
 	wrong := 1 - right
 	return simulated.Encode(simulated.Sheet{
@@ -34,7 +34,7 @@ func (b *Bench) simulated(f *Fragment, attempt int) json.RawMessage {
 }
 
 // expected is the label of a good model.
-func (b *Bench) expected(f *Fragment) int {
+func (b *bench) expected(f *Fragment) int {
 	if f.Gold == nil {
 		return 0
 	}
@@ -43,7 +43,7 @@ func (b *Bench) expected(f *Fragment) int {
 
 // supporting is a rationale that supports a label. On one fragment of four it has
 // indicators of both sides, so that the second tier is asked.
-func (b *Bench) supporting(f *Fragment, label int) string {
+func (b *bench) supporting(f *Fragment, label int) string {
 	side, other := b.reader.strength, b.reader.weakness
 	if b.labels[label].Side == "weakness" {
 		side, other = other, side

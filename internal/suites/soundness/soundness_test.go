@@ -13,14 +13,14 @@ import (
 )
 
 // open opens a study file.
-func open(t testing.TB, path string, overrides ...string) (*Bench, error) {
+func openAt(t testing.TB, path string, overrides ...string) (*bench, error) {
 	t.Helper()
 	s := new(Study)
 	f, err := study.Load(path, overrides, s)
 	if err != nil {
 		return nil, err
 	}
-	return Open(f, s)
+	return open(f, s)
 }
 
 // starter writes the files of a new study and returns the path of the study file.
@@ -34,9 +34,9 @@ func starter(t testing.TB) string {
 	return files[0]
 }
 
-func opened(t testing.TB, path string, overrides ...string) *Bench {
+func opened(t testing.TB, path string, overrides ...string) *bench {
 	t.Helper()
-	b, err := open(t, path, overrides...)
+	b, err := openAt(t, path, overrides...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func FuzzRead(f *testing.F) {
 		case p.reason == "":
 			b.rule(p)
 		}
-		new(Bench).readScreen(answer)
+		new(bench).readScreen(answer)
 		choiceOf([]byte(answer), []string{coherent, incoherent})
 	})
 }

@@ -14,7 +14,7 @@ import (
 // A synthesis has the failures of the main model and what the panel did on the same
 // fragments.
 type synthesis struct {
-	b        *Bench
+	b        *bench
 	failures []*failure
 	others   map[string][]string // fragment and condition → other models that fail
 	by       map[string]int      // condition → fragments of the main model with an outcome
@@ -24,7 +24,7 @@ type synthesis struct {
 	singles  []*failure          // failed runs of fragments that pass, if people code them
 }
 
-func newSynthesis(b *Bench) *synthesis {
+func newSynthesis(b *bench) *synthesis {
 	return &synthesis{b: b, others: map[string][]string{}, by: map[string]int{}, wrong: map[string]int{}, decided: map[string]int{}}
 }
 
@@ -38,7 +38,7 @@ func (s *synthesis) blocks(r eval.Results) (blocks []eval.Block) {
 	if len(s.coded) > 0 {
 		tables = append(tables, s.codes(), s.domains(r), s.pairs(r), s.origin(), s.signature())
 	}
-	if s.b.explored != "" {
+	if s.b.tasks.single != "" {
 		tables = append(tables, s.single())
 	}
 	cases := s.challenges()
@@ -65,7 +65,7 @@ func (s *synthesis) add(c *cell) {
 		if x := s.b.failed(c); x != nil {
 			s.failures = append(s.failures, x)
 		}
-		if x := s.b.single(c); x != nil && s.b.explored != "" {
+		if x := s.b.single(c); x != nil && s.b.tasks.single != "" {
 			s.singles = append(s.singles, x)
 		}
 	case c.Outcome == outcomeFail && c.arm.Settings != nil:

@@ -63,7 +63,7 @@ var (
 
 // readAnswer reads the answer of a labeller about a text. Entries without a text
 // or role are dropped and counted.
-func (b *Bench) readAnswer(raw []byte, of string) (a answer, err error) {
+func (b *bench) readAnswer(raw []byte, of string) (a answer, err error) {
 	list, ok := asWritten(raw)
 	if !ok {
 		if list, err = a.entries(string(raw)); err != nil {
@@ -183,7 +183,7 @@ const (
 
 // outcomeOf stores an answer unchanged. A model may have been told to answer with a
 // tool.
-func (b *Bench) outcomeOf(r eval.Response, tool, of string) eval.Outcome {
+func (b *bench) outcomeOf(r eval.Response, tool, of string) eval.Outcome {
 	raw := r.Answer(tool)
 	o := eval.Outcome{Kind: eval.OK, Data: []byte(raw)}
 	if r.Stop == eval.StopRefused {

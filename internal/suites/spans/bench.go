@@ -23,9 +23,9 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// A Bench is the suite bound to one study. It is safe for
+// A bench is the suite bound to one study. It is safe for
 // concurrent use.
-type Bench struct {
+type bench struct {
 	kit.Base[*record, *arm]
 	taxonomy *label.Taxonomy
 	reader   *snapshot.Reader
@@ -82,7 +82,7 @@ func readSpans(path string, o spanfile.Options) (textFile, error) {
 }
 
 // texts reads a file of the study once: a snapshot often is both data and an arm.
-func (b *Bench) texts(path string, o spanfile.Options) (textFile, error) {
+func (b *bench) texts(path string, o spanfile.Options) (textFile, error) {
 	key := fmt.Sprintf("%q %+v", path, o)
 	if was, ok := b.files[key]; ok {
 		return was, nil
@@ -122,7 +122,7 @@ const (
 const judgedBefore = "recorded"
 
 // judgeOf is the model that judged an arm.
-func (b *Bench) judgeOf(a *arm) string {
+func (b *bench) judgeOf(a *arm) string {
 	switch {
 	case a.snapshot != nil:
 		return cmp.Or(a.snapshot.JudgeModel, judgedBefore)
@@ -132,11 +132,11 @@ func (b *Bench) judgeOf(a *arm) string {
 	return ""
 }
 
-// Open binds the suite to a study: it reads and validates texts, spans and prompts.
+// open binds the suite to a study: it reads and validates texts, spans and prompts.
 // The error is a [study.Errors].
-func Open(f *study.File, s *Study) (*Bench, error) {
+func open(f *study.File, s *Study) (*bench, error) {
 	var errs study.Errors
-	b := &Bench{trusted: true, people: map[string]*checked{}, files: map[string]textFile{}}
+	b := &bench{trusted: true, people: map[string]*checked{}, files: map[string]textFile{}}
 	t := s.Taxonomy
 	if err := t.Complete(); err != nil {
 		errs.Add(f.Errorf("taxonomy", "%w", err))
@@ -172,7 +172,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	return b, nil
 }
 
-func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
+func (b *bench) load(f *study.File, s *Study, errs *study.Errors) {
 	byID, unknown := map[string]*record{}, map[string]int{}
 	var records []*record
 	for i, source := range s.Records {
@@ -226,7 +226,7 @@ func groupOf(path string) string {
 
 // spansOf converts spans for matching, by what a role counts as. They are sorted. A span
 // without a place matches nothing.
-func (b *Bench) spansOf(spans []spanfile.Span, as func(role string) string) []span.Span {
+func (b *bench) spansOf(spans []spanfile.Span, as func(role string) string) []span.Span {
 	return slices.SortedFunc(slices.Values(spansIn(spans, as)), span.Compare)
 }
 
@@ -250,7 +250,7 @@ func (r *record) item() eval.Item {
 
 // plan makes the arms: every labeller on each of its models, files, pipelines, and
 // the calibration arms if there are a judge and gold.
-func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
+func (b *bench) plan(f *study.File, s *Study, errs *study.Errors) {
 	p := kit.NewPlanner(f, &s.Study, "labeller", "use lexicon, spans, outputs, exec, http or run", errs)
 	kit.CheckNames(p, s.Labellers)
 	for i := range s.Labellers {
@@ -266,14 +266,14 @@ func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
 	b.JudgedBy(b.judge.ID)
 }
 
-func (b *Bench) calibration(id string, local func(*record) []spanfile.Span) {
+func (b *bench) calibration(id string, local func(*record) []spanfile.Span) {
 	b.add(id, &arm{local: local, Arm: kit.Local(eval.RoleCalibration, id, "1")})
 }
 
-func (b *Bench) add(name string, a *arm) { b.Add("labeller", name, a) }
+func (b *bench) add(name string, a *arm) { b.Add("labeller", name, a) }
 
 // entry makes the arms of one entry of the study.
-func (b *Bench) entry(p *kit.Planner, e *Labeller) {
+func (b *bench) entry(p *kit.Planner, e *Labeller) {
 	prompt := func(text string) {
 		if !p.OneHole(&e.Entry, text, rolesHole, "roles") {
 			return
@@ -294,7 +294,7 @@ func (b *Bench) entry(p *kit.Planner, e *Labeller) {
 		kit.Way{Key: "spans", Value: e.Spans, Make: func(string) { b.recordedArm(p, e) }})
 }
 
-func (b *Bench) lexiconArm(p *kit.Planner, e *Labeller) {
+func (b *bench) lexiconArm(p *kit.Planner, e *Labeller) {
 	p.NoModels(&e.Entry)
 	data, key := videoLexicon, p.Key(&e.Entry)
 	if e.Lexicon != "" {
@@ -319,7 +319,7 @@ func (b *Bench) lexiconArm(p *kit.Planner, e *Labeller) {
 
 // recordedArm is an arm whose answers, and for a snapshot judgements, are in a
 // file.
-func (b *Bench) recordedArm(p *kit.Planner, e *Labeller) {
+func (b *bench) recordedArm(p *kit.Planner, e *Labeller) {
 	p.NoModels(&e.Entry)
 	path, key := p.Resolve(e.Spans), p.Key(&e.Entry)+".spans"
 	d, err := b.texts(path, spanfile.Options{Offsets: e.Offsets, System: e.System})
@@ -371,14 +371,14 @@ func (b *Bench) recordedArm(p *kit.Planner, e *Labeller) {
 }
 
 // Capabilities are what the suite has of them.
-func (b *Bench) Capabilities() eval.Capabilities {
+func (b *bench) Capabilities() eval.Capabilities {
 	c := b.Base.Capabilities()
 	c.Facts, c.Report, c.Changes, c.Ratings, c.Calibrator = b.Facts, b.Report, b.Changes, b.Ratings, b
 	return c
 }
 
 // Facts count the texts and gold spans.
-func (b *Bench) Facts() []eval.Fact {
+func (b *bench) Facts() []eval.Fact {
 	gold, spans := 0, 0
 	for _, r := range b.Data {
 		if r.Labelled {
@@ -398,7 +398,7 @@ type payload struct {
 // Basis returns what a trial depends on beside the text and the prompt: the taxonomy and
 // sections that answers and judgements are read with, and the gold that the calibration
 // arms and simulated models answer from.
-func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
+func (b *bench) Basis(t eval.Trial) (on eval.Basis) {
 	r, a, err := b.Of(t)
 	if err != nil {
 		return on
@@ -425,7 +425,7 @@ func (b *Bench) Basis(t eval.Trial) (on eval.Basis) {
 }
 
 // Perform gets the arm's spans of a text.
-func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
+func (b *bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
 	r, a, err := b.Of(t)
 	switch {
 	case err != nil:
@@ -458,7 +458,7 @@ func (a *arm) recall(id string) eval.Outcome {
 	}
 }
 
-func (b *Bench) request(a *arm, r *record) (eval.Request, error) {
+func (b *bench) request(a *arm, r *record) (eval.Request, error) {
 	if a.Pipeline != nil {
 		return a.RequestOutside(r.ID, func() any { return payload{r.ID, r.Text, b.taxonomy.Roles()} })
 	}

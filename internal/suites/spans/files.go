@@ -158,7 +158,7 @@ func exports() []kit.Export {
 	for _, f := range spanfile.Formats {
 		if f.Written != "" {
 			list = append(list, kit.Export{Name: f.Name, Doc: "ARM" + f.Extension + ": " + f.Written + ", from the spans of each arm",
-				Write: perArm(f.Extension, func(_ *Bench, _ kit.Kept, trials []*trial, w io.Writer) (string, error) {
+				Write: perArm(f.Extension, func(_ *bench, _ kit.Kept, trials []*trial, w io.Writer) (string, error) {
 					var docs []spanfile.Doc
 					for _, t := range trials {
 						docs = append(docs, spanfile.Doc{ID: t.record.ID, Text: t.record.Text, Group: t.record.Group, Labelled: t.Outcome.Kind == eval.OK, Spans: t.spans})
@@ -172,9 +172,9 @@ func exports() []kit.Export {
 }
 
 // perArm exports a file for each arm, with the first trial of every text, and says what write says.
-func perArm(extension string, write func(b *Bench, k kit.Kept, trials []*trial, w io.Writer) (lost string, err error)) func(kit.Bench, kit.Kept, string) (string, error) {
-	return func(bench kit.Bench, k kit.Kept, dir string) (string, error) {
-		b, byArm := bench.(*Bench), map[string][]*trial{}
+func perArm(extension string, write func(b *bench, k kit.Kept, trials []*trial, w io.Writer) (lost string, err error)) func(kit.Bench, kit.Kept, string) (string, error) {
+	return func(kb kit.Bench, k kit.Kept, dir string) (string, error) {
+		b, byArm := kb.(*bench), map[string][]*trial{}
 		for of, err := range k.Outcomes() {
 			if err != nil {
 				return "", err
@@ -211,7 +211,7 @@ func written(dir string, files []kit.File) (string, error) {
 	return fmt.Sprintf("%s to %s", strings.Join(paths, ", "), dir), nil
 }
 
-func exportSnapshot(b *Bench, k kit.Kept, trials []*trial, w io.Writer) (string, error) {
+func exportSnapshot(b *bench, k kit.Kept, trials []*trial, w io.Writer) (string, error) {
 	a := trials[0].arm
 	f := &spanfile.SnapshotFile{Timestamp: k.Run().Created, SourceFile: k.Run().Study, JudgeModel: b.judgeOf(a)}
 	if a.snapshot != nil {
@@ -247,7 +247,7 @@ func (t *trial) recorded() *spanfile.SnapshotResult {
 }
 
 // labelled is a trial as a summary counts it. Of a snapshot it is the result that was recorded.
-func (b *Bench) labelled(t *trial) snapshot.Labelled {
+func (b *bench) labelled(t *trial) snapshot.Labelled {
 	if was := t.recorded(); was != nil {
 		return b.reader.Label(was)
 	}
@@ -273,7 +273,7 @@ func (t *trial) by(l *snapshot.Labelled) []byte {
 }
 
 // result is a trial as a result of a snapshot, with offsets in UTF-16.
-func (b *Bench) result(t *trial, l *snapshot.Labelled) spanfile.SnapshotResult {
+func (b *bench) result(t *trial, l *snapshot.Labelled) spanfile.SnapshotResult {
 	if was := t.recorded(); was != nil {
 		return *was
 	}

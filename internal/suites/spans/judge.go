@@ -20,7 +20,7 @@ const judgeStep = "judge"
 
 // Judge asks the judge about the spans of an answer. Recorded judgements need no
 // call.
-func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eval.Asker) ([]eval.Verdict, error) {
+func (b *bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eval.Asker) ([]eval.Verdict, error) {
 	r, a, err := b.Of(t)
 	if err != nil || o.Kind != eval.OK || absent(&o) {
 		return nil, nil
@@ -39,7 +39,7 @@ func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eva
 }
 
 // ask asks the judge about spans. right is what a simulated judge says of them.
-func (b *Bench) ask(ctx context.Context, r *record, spans []spanfile.Span, right func() *verdict.Result, ask eval.Asker) ([]eval.Verdict, error) {
+func (b *bench) ask(ctx context.Context, r *record, spans []spanfile.Span, right func() *verdict.Result, ask eval.Asker) ([]eval.Verdict, error) {
 	return kit.AskJudge(ctx, ask, judgeStep, b.judgeRequest(r, spans, right), func(v *eval.Verdict) string {
 		if verdict.Parse(string(v.Data), b.taxonomy, spans).Step == verdict.None {
 			return unparsed
@@ -49,7 +49,7 @@ func (b *Bench) ask(ctx context.Context, r *record, spans []spanfile.Span, right
 }
 
 // JudgeCase asks the judge about a known case.
-func (b *Bench) JudgeCase(ctx context.Context, c kit.KnownCase, ask eval.Asker) ([]eval.Verdict, error) {
+func (b *bench) JudgeCase(ctx context.Context, c kit.KnownCase, ask eval.Asker) ([]eval.Verdict, error) {
 	r := b.Datum(c.Item)
 	found, err := b.readAnswer([]byte(c.Answer), r.Text)
 	if err != nil {
@@ -69,7 +69,7 @@ func (b *Bench) JudgeCase(ctx context.Context, c kit.KnownCase, ask eval.Asker) 
 
 // CaseVerdict is whether the judge finds no error in the spans of a known case, missed
 // elements included.
-func (b *Bench) CaseVerdict(c kit.KnownCase, vs []eval.Verdict) (pass bool, missing string) {
+func (b *bench) CaseVerdict(c kit.KnownCase, vs []eval.Verdict) (pass bool, missing string) {
 	r := b.Datum(c.Item)
 	t := b.read(r, &eval.Judged{Trial: eval.Trial{Item: c.Item}, Outcome: eval.Outcome{Kind: eval.OK, Data: []byte(c.Answer)}, Verdicts: vs})
 	if t.missing != "" {
@@ -83,7 +83,7 @@ func (b *Bench) CaseVerdict(c kit.KnownCase, vs []eval.Verdict) (pass bool, miss
 }
 
 // readCases reads the known cases of the study.
-func (b *Bench) readCases(f *study.File, s *Study, errs *study.Errors) {
+func (b *bench) readCases(f *study.File, s *Study, errs *study.Errors) {
 	b.Cases.Read(f, s.Judging, b.judge, b.Items(), func(c kit.KnownCase) error {
 		a, err := b.readAnswer([]byte(c.Answer), b.Datum(c.Item).Text)
 		if err == nil && (a.dropped > 0 || slices.Contains(a.notes, spanfile.Unaligned)) {
@@ -97,7 +97,7 @@ func (b *Bench) readCases(f *study.File, s *Study, errs *study.Errors) {
 const unparsed = "the judgement could not be parsed"
 
 // judged is the judgement that a snapshot has of a text.
-func (b *Bench) judged(a *arm, id string) []eval.Verdict {
+func (b *bench) judged(a *arm, id string) []eval.Verdict {
 	was := a.recorded[id].Recorded()
 	if was == nil {
 		return nil
@@ -112,7 +112,7 @@ func (b *Bench) judged(a *arm, id string) []eval.Verdict {
 	return []eval.Verdict{v}
 }
 
-func (b *Bench) judgeRequest(r *record, spans []spanfile.Span, foreseen func() *verdict.Result) eval.Request {
+func (b *bench) judgeRequest(r *record, spans []spanfile.Span, foreseen func() *verdict.Result) eval.Request {
 	q := kit.JudgeRequest(b.judge)
 	q.Item, q.System = r.ID, b.system
 	q.Messages = []eval.Message{{Role: "user", Content: verdict.User(r.Text, spans)}}
@@ -138,7 +138,7 @@ func faultless() *verdict.Result {
 
 // foreseen is the judgement that follows from gold: every difference is an error.
 // It is what a simulated judge says.
-func (b *Bench) foreseen(r *record, spans []spanfile.Span) *verdict.Result {
+func (b *bench) foreseen(r *record, spans []spanfile.Span) *verdict.Result {
 	v := faultless()
 	lower := func(score *float64, n int) { *score = max(1, 5-float64(n)) }
 	present := map[string]bool{}
@@ -181,7 +181,7 @@ func (b *Bench) foreseen(r *record, spans []spanfile.Span) *verdict.Result {
 }
 
 // planted is gold with an error in one span. Which one depends on the text alone.
-func (b *Bench) planted(r *record) []spanfile.Span {
+func (b *bench) planted(r *record) []spanfile.Span {
 	spans := append([]spanfile.Span(nil), r.Spans...)
 	if i := b.plantedAt(r); i >= 0 {
 		spans[i] = b.faulty(r, spans[i])
@@ -190,7 +190,7 @@ func (b *Bench) planted(r *record) []spanfile.Span {
 }
 
 // plantedAt is the span with the error, -1 if there is none that can have one.
-func (b *Bench) plantedAt(r *record) int {
+func (b *bench) plantedAt(r *record) int {
 	if len(r.Spans) == 0 {
 		return -1
 	}
@@ -203,7 +203,7 @@ func (b *Bench) plantedAt(r *record) int {
 
 // Measure measures the judge on gold: it must find the planted error, and none
 // in the same span of gold as it is; and on the known cases of the study.
-func (b *Bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, error) {
+func (b *bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, error) {
 	return kit.Measure(cases, b, func(c eval.Case, of *eval.Judged) (kit.Counted, error) {
 		r := b.Datum(c.Item)
 		if r == nil || b.plantedAt(r) < 0 {
@@ -223,10 +223,10 @@ func (b *Bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, er
 }
 
 // Calibrate returns a scorer that uses the judge's verdicts if it is better than chance.
-func (b *Bench) Calibrate(m eval.Measurement) (eval.Scorer, eval.Calibration) {
+func (b *bench) Calibrate(m eval.Measurement) (eval.Scorer, eval.Calibration) {
 	if b.judge == nil {
 		recorded := "none"
-		for _, a := range slices.Backward(b.On) { // the first of them
+		for _, a := range slices.Backward(b.OwnArms) { // the first of them
 			if a.snapshot != nil {
 				recorded = b.judgeOf(a)
 			}
@@ -242,7 +242,7 @@ func (b *Bench) Calibrate(m eval.Measurement) (eval.Scorer, eval.Calibration) {
 
 // Ratings returns whether the judge finds each span of an answer right: without an error
 // of any kind. Types are the categories of the roles.
-func (b *Bench) Ratings(c eval.Case) (list []eval.Rating) {
+func (b *bench) Ratings(c eval.Case) (list []eval.Rating) {
 	r := b.Datum(c.Item)
 	if r == nil {
 		return nil

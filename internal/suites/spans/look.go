@@ -21,7 +21,7 @@ type trial struct {
 }
 
 // read reads a trial on a text.
-func (b *Bench) read(r *record, of *eval.Judged) *trial {
+func (b *bench) read(r *record, of *eval.Judged) *trial {
 	t := &trial{Judged: of, record: r, arm: b.Arm(of.Trial.Arm), absent: absent(&of.Outcome)}
 	err := errSpans
 	if of.Outcome.Kind == eval.OK && !t.absent {
@@ -46,7 +46,7 @@ type match struct {
 }
 
 // match pairs the spans of an answer with gold, by overlap.
-func (b *Bench) match(r *record, spans []spanfile.Span) (list []match) {
+func (b *bench) match(r *record, spans []spanfile.Span) (list []match) {
 	as := b.taxonomy.Canonical
 	for _, p := range span.Pairs(spansIn(r.Spans, as), spansIn(spans, as)) {
 		m := match{index: p.Predicted, iou: p.IoU}
@@ -74,7 +74,7 @@ type judgement struct {
 }
 
 // readJudgement reads the judge's verdict on a trial.
-func (b *Bench) readJudgement(t *trial) {
+func (b *bench) readJudgement(t *trial) {
 	j := &t.judgement
 	if j.missing = "not judged"; t.absent {
 		j.missing = noText

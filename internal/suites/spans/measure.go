@@ -25,55 +25,56 @@ func measureCommand() kit.Command {
 		Short: "score labelled spans against gold, as conlleval and nervaluate do",
 		Long:  measureHelp,
 		New: func(f *flag.FlagSet) func(kit.Call) (fmt.Stringer, error) {
-			gold := f.String("gold", "", "file with gold spans, - for standard input")
-			predicted := f.String("pred", "", "file with predicted spans, - for standard input")
+			m := new(measured)
+			f.StringVar(&m.goldFile, "gold", "", "file with gold spans, - for standard input")
+			f.StringVar(&m.file, "pred", "", "file with predicted spans, - for standard input")
 			scheme := f.String("scheme", string(span.Strict), "strict | exact | partial | type | conll")
 			offsets := f.String("offsets", "", "unit of offsets: code_points | utf16 | bytes (default: that of the format)")
 			system := f.String("system", "", "system to score, of a WNUT17 file with several")
 			return func(c kit.Call) (fmt.Stringer, error) {
-				s, err := span.ParseScheme(*scheme)
-				if err != nil {
+				var err error
+				if m.Scheme, err = span.ParseScheme(*scheme); err != nil {
 					return nil, err
 				}
-				return measureSpans(c, *gold, *predicted, s, spanfile.Unit(*offsets), *system)
+				m.tally.Scheme = m.Scheme
+				return m, m.read(c, spanfile.Options{Offsets: spanfile.Unit(*offsets), System: *system})
 			}
 		},
 	}
 }
 
-func measureSpans(c kit.Call, goldFile, predictedFile string, scheme span.Scheme, unit spanfile.Unit, system string) (fmt.Stringer, error) {
-	if _, err := text.ParseUnit(string(unit)); unit != "" && err != nil {
-		return nil, fmt.Errorf("--offsets %w", err)
+// read reads the files and scores their spans. o says how the predicted ones are read.
+func (m *measured) read(c kit.Call, o spanfile.Options) error {
+	if _, err := text.ParseUnit(string(o.Offsets)); o.Offsets != "" && err != nil {
+		return fmt.Errorf("--offsets %w", err)
 	}
 	switch {
-	case predictedFile == "":
-		return nil, errors.New("--pred is missing: give the file with predicted spans")
-	case goldFile == "-" && predictedFile == "-":
-		return nil, errors.New("only one of --gold and --pred can be -")
-	}
-	m := &measured{Scheme: scheme, tally: span.Tally{Scheme: scheme}}
-	if goldFile == "" {
-		d, err := readDocs(c, predictedFile, spanfile.Options{Tagged: true})
-		if err == nil {
-			err = m.columns(d, predictedFile)
+	case m.file == "":
+		return errors.New("--pred is missing: give the file with predicted spans")
+	case m.goldFile == "-" && m.file == "-":
+		return errors.New("only one of --gold and --pred can be -")
+	case m.goldFile == "":
+		d, err := readDocs(c, m.file, spanfile.Options{Tagged: true})
+		if err != nil {
+			return err
 		}
-		return m, err
+		return m.columns(d)
 	}
-	gold, errGold := readDocs(c, goldFile, spanfile.Options{Offsets: unit})
-	predicted, errPredicted := readDocs(c, predictedFile, spanfile.Options{Offsets: unit, System: system})
+	gold, errGold := readDocs(c, m.goldFile, spanfile.Options{Offsets: o.Offsets})
+	predicted, errPredicted := readDocs(c, m.file, o)
 	if err := errors.Join(errGold, errPredicted); err != nil {
-		return nil, err
+		return err
 	}
-	if err := errors.Join(gold.Unlabelled(goldFile), predicted.Unlabelled(predictedFile)); err != nil {
-		return nil, err
+	if err := errors.Join(gold.Unlabelled(m.goldFile), predicted.Unlabelled(m.file)); err != nil {
+		return err
 	}
 	m.Warnings = append(append(m.Warnings, gold.Warnings...), predicted.Warnings...)
 	if gold.Format == spanfile.CoNLL && predicted.Format == spanfile.CoNLL {
-		if err := spanfile.Align(gold.Docs, predicted.Docs, goldFile, predictedFile); err != nil {
-			return nil, err
+		if err := spanfile.Align(gold.Docs, predicted.Docs, m.goldFile, m.file); err != nil {
+			return err
 		}
 	}
-	return m, m.docs(gold, predicted, goldFile, predictedFile)
+	return m.docs(gold, predicted)
 }
 
 func readDocs(c kit.Call, file string, o spanfile.Options) (*spanfile.Data, error) {
@@ -97,41 +98,44 @@ func readDocs(c kit.Call, file string, o spanfile.Options) (*spanfile.Data, erro
 type measured struct {
 	Scheme   span.Scheme
 	Warnings []string
+	goldFile string // "" if the file has gold too
+	file     string // with predicted spans
 	tally    span.Tally
 	tokens   int // 0 if the files have no tags
 	agreeing int
 }
 
 // columns scores a CoNLL file with gold and prediction.
-func (m *measured) columns(d *spanfile.Data, file string) error {
+func (m *measured) columns(d *spanfile.Data) error {
 	for _, s := range d.Docs {
 		if s.Other == nil {
-			return fmt.Errorf("--gold is missing, and %s has no column for it: want a token, its gold tag and its predicted tag per line", file)
+			return fmt.Errorf("--gold is missing, and %s has no column for it: want a token, its gold tag and its predicted tag per line", m.file)
 		}
-		if err := m.tags(s.Tokens, s.Other, s.Tags, file, s.Line); err != nil {
+		m.tokens += len(s.Tokens)
+		if err := m.tags(s.Other, s.Tags, s.Line); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (m *measured) tags(tokens, gold, predicted []string, file string, line int) error {
+// tags scores the tags of a text that begins on a line of the file.
+func (m *measured) tags(gold, predicted []string, line int) error {
 	g, err := span.Chunks(gold)
 	if err != nil {
-		return fmt.Errorf("%s:%d: gold: %w", file, line, err)
+		return fmt.Errorf("%s:%d: gold: %w", m.file, line, err)
 	}
 	p, err := span.Chunks(predicted)
 	if err != nil {
-		return fmt.Errorf("%s:%d: %w", file, line, err)
+		return fmt.Errorf("%s:%d: %w", m.file, line, err)
 	}
 	m.tally.Add(g, p)
-	m.tokens += len(tokens)
 	m.agreeing += span.Agreeing(gold, predicted)
 	return nil
 }
 
 // docs scores texts with the same id.
-func (m *measured) docs(gold, predicted *spanfile.Data, goldFile, predictedFile string) error {
+func (m *measured) docs(gold, predicted *spanfile.Data) error {
 	byID := map[string]*spanfile.Doc{}
 	for i := range predicted.Docs {
 		byID[predicted.Docs[i].ID] = &predicted.Docs[i]
@@ -146,10 +150,11 @@ func (m *measured) docs(gold, predicted *spanfile.Data, goldFile, predictedFile 
 			missing++
 			p = &spanfile.Doc{Text: g.Text}
 		case p.Text != g.Text:
-			return fmt.Errorf("text %q of %s differs from that of %s: score spans of the same texts", g.ID, predictedFile, goldFile)
+			return fmt.Errorf("text %q of %s differs from that of %s: score spans of the same texts", g.ID, m.file, m.goldFile)
 		}
 		if len(g.Tags) > 0 && len(g.Tags) == len(p.Tags) {
-			if err := m.tags(g.Tokens, g.Tags, p.Tags, predictedFile, p.Line); err != nil {
+			m.tokens += len(g.Tokens)
+			if err := m.tags(g.Tags, p.Tags, p.Line); err != nil {
 				return err
 			}
 			continue
@@ -158,11 +163,11 @@ func (m *measured) docs(gold, predicted *spanfile.Data, goldFile, predictedFile 
 	}
 	for i := range predicted.Docs {
 		if id := predicted.Docs[i].ID; byID[id] != nil {
-			return fmt.Errorf("%s has the text %q, which %s does not have", predictedFile, id, goldFile)
+			return fmt.Errorf("%s has the text %q, which %s does not have", m.file, id, m.goldFile)
 		}
 	}
 	if missing > 0 {
-		m.Warnings = append(m.Warnings, fmt.Sprintf("%s: %s not labelled in it: counted as not labelled", predictedFile, text.Plural(missing, "text of gold is", "texts of gold are")))
+		m.Warnings = append(m.Warnings, fmt.Sprintf("%s: %s not labelled in it: counted as not labelled", m.file, text.Plural(missing, "text of gold is", "texts of gold are")))
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ type checked struct {
 }
 
 // checkedOf is what people say of a trial; nil if they did not check its spans.
-func (b *Bench) checkedOf(t *trial) *checked {
+func (b *bench) checkedOf(t *trial) *checked {
 	if len(b.people) == 0 {
 		return nil
 	}
@@ -84,7 +84,7 @@ func checkedKey(id, arm string, spans []spanfile.Span) string {
 }
 
 // readPeople reads the file of errors that people found.
-func (b *Bench) readPeople(f *study.File, s *Study, errs *study.Errors) {
+func (b *bench) readPeople(f *study.File, s *Study, errs *study.Errors) {
 	if s.Human == "" {
 		return
 	}
@@ -111,14 +111,14 @@ func (b *Bench) readPeople(f *study.File, s *Study, errs *study.Errors) {
 }
 
 // addChecked adds a verdict of people.
-func (b *Bench) addChecked(w *peopleLine) error {
+func (b *bench) addChecked(w *peopleLine) error {
 	r := b.Datum(w.ID)
 	switch {
 	case r == nil:
 		return fmt.Errorf("the study has no text %q", w.ID)
 	case b.Arm(w.Arm) == nil:
 		var names []string
-		for _, a := range b.On {
+		for _, a := range b.OwnArms {
 			names = append(names, a.ID)
 		}
 		slices.Sort(names)
@@ -205,8 +205,8 @@ func (k *checked) about(e *spanError) (int, error) {
 
 // exportPeople writes the answers of a run as lines for people to check. Equal
 // answers of an arm to a text are one line.
-func exportPeople(bench kit.Bench, kept kit.Kept, dir string) (string, error) {
-	b := bench.(*Bench)
+func exportPeople(kb kit.Bench, kept kit.Kept, dir string) (string, error) {
+	b := kb.(*bench)
 	var lines []peopleLine
 	for of, err := range kept.Outcomes() {
 		if err != nil {

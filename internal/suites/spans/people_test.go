@@ -58,7 +58,7 @@ func (r asResults) Cases() iter.Seq2[eval.Case, error] {
 }
 
 // tableOf is a table of the report of cases.
-func tableOf(t *testing.T, b *Bench, name string, cases []eval.Case) [][]string {
+func tableOf(t *testing.T, b *bench, name string, cases []eval.Case) [][]string {
 	t.Helper()
 	blocks, err := b.Report(asResults{cases: cases})
 	if err != nil {
@@ -89,7 +89,7 @@ func TestPeopleWhoFindNothing(t *testing.T) {
 			human.WriteString(checkedLine(id, answer, strings.TrimSuffix(result, "}")+scores+"}"))
 			cases = append(cases, answerOf(id, answer, judgedClean()))
 		}
-		b, err := open(t, map[string]string{"study.yaml": minimal + "human: h.jsonl\n", "r.jsonl": texts, "h.jsonl": human.String()})
+		b, err := openFiles(t, map[string]string{"study.yaml": minimal + "human: h.jsonl\n", "r.jsonl": texts, "h.jsonl": human.String()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +118,7 @@ func TestPeopleWhoFindNothing(t *testing.T) {
 func TestPeopleOfOtherAnswers(t *testing.T) {
 	texts, answer := tenTexts()
 	found := strings.Replace(noErrors, `"falsePositives": []`, `"falsePositives": [{"spanIndex": 1}]`, 1)
-	b, err := open(t, map[string]string{"study.yaml": minimal + "human: h.jsonl\n", "r.jsonl": texts, "h.jsonl": checkedLine("t0", answer, found)})
+	b, err := openFiles(t, map[string]string{"study.yaml": minimal + "human: h.jsonl\n", "r.jsonl": texts, "h.jsonl": checkedLine("t0", answer, found)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,12 +172,12 @@ func TestPeopleErrors(t *testing.T) {
 		"misspelt index":  {with("falsePositives", `{"spanindex": 2}`), `unknown key "spanindex"`},
 		"no element":      {with("missedElements", `{"severity": "minor"}`), "result: missedElements[0]: text is missing"},
 	} {
-		_, err := open(t, map[string]string{"study.yaml": minimal + "human: h.jsonl\n", "r.jsonl": texts, "h.jsonl": test.line})
+		_, err := openFiles(t, map[string]string{"study.yaml": minimal + "human: h.jsonl\n", "r.jsonl": texts, "h.jsonl": test.line})
 		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "h.jsonl:") {
 			t.Errorf("%s: %v, want %s", name, err, test.want)
 		}
 	}
-	b, err := open(t, map[string]string{"study.yaml": minimal + "human: h.jsonl\n", "r.jsonl": texts, "h.jsonl": checkedLine("t0", answer, "null") + with("falsePositives", `{"text": "two"}`)})
+	b, err := openFiles(t, map[string]string{"study.yaml": minimal + "human: h.jsonl\n", "r.jsonl": texts, "h.jsonl": checkedLine("t0", answer, "null") + with("falsePositives", `{"text": "two"}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func (k keptAnswers) Outcomes() iter.Seq2[eval.Judged, error] {
 func TestExportPeople(t *testing.T) {
 	texts, first := tenTexts()
 	second := `{"spans": [{"text": "five", "role": "style"}, {"text": "two", "role": "style", "start": 0, "end": 3, "confidence": 0.2}, {"text": "two", "label": "style"}]}`
-	b, err := open(t, map[string]string{"study.yaml": minimal, "r.jsonl": texts})
+	b, err := openFiles(t, map[string]string{"study.yaml": minimal, "r.jsonl": texts})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestExportPeople(t *testing.T) {
 	if len(lines) != 5 || lines[0] != want {
 		t.Fatalf("%s, want 4 lines, the first %s", data, want)
 	}
-	b, err = open(t, map[string]string{"study.yaml": minimal + "human: h.jsonl\n", "r.jsonl": texts, "h.jsonl": strings.ReplaceAll(string(data), `"result":null`, `"result":`+noErrors)})
+	b, err = openFiles(t, map[string]string{"study.yaml": minimal + "human: h.jsonl\n", "r.jsonl": texts, "h.jsonl": strings.ReplaceAll(string(data), `"result":null`, `"result":`+noErrors)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,7 @@ func FuzzPeople(f *testing.F) {
 	f.Add(checkedLine("t0", answer, strings.Replace(noErrors, `"falsePositives": []`, `"falsePositives": [{"spanIndex": 3}, {"text": "two"}]`, 1)))
 	f.Add(`{"id": "t0", "arm": "lexicon", "spans": [null, {}], "result": {"missedElements": [null]}}`)
 	f.Add(`{"id": "t0", "arm": "lexicon", "spans": [{"text": "", "role": "x", "start": 3, "end": 1}], "result": null}`)
-	b, err := open(f, map[string]string{"study.yaml": minimal, "r.jsonl": texts})
+	b, err := openFiles(f, map[string]string{"study.yaml": minimal, "r.jsonl": texts})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func checkCase(data []byte) (kit.Result, error) {
 		return kit.Result{}, err
 	}
 	d := snapshot.DefaultReader()
-	b := &Bench{taxonomy: d.Taxonomy, reader: d, trusted: true}
+	b := &bench{taxonomy: d.Taxonomy, reader: d, trusted: true}
 	doc := spanfile.Doc{ID: "case", Text: c.Text, Spans: c.Gold, Labelled: c.Gold != nil}
 	b.Fill([]*record{{Doc: doc, gold: b.spansOf(c.Gold, d.Taxonomy.Canonical)}}, (*record).item)
 	a := &arm{}

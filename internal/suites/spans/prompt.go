@@ -22,7 +22,7 @@ const rolesHole = "{{ROLES}}"
 var labellerPrompt string
 
 // render fills in a prompt.
-func (b *Bench) render(prompt string) string {
+func (b *bench) render(prompt string) string {
 	guidelines := ""
 	if g := b.taxonomy.Guidelines; g != "" {
 		guidelines = g + "\n\n"
@@ -31,7 +31,7 @@ func (b *Bench) render(prompt string) string {
 }
 
 // answerSchema is the JSON Schema of an answer.
-func (b *Bench) answerSchema() json.RawMessage {
+func (b *bench) answerSchema() json.RawMessage {
 	type object = map[string]any
 	entry := object{"type": "object", "additionalProperties": false, "required": []string{"text", "role", "confidence"}, "properties": object{
 		"text":       object{"type": "string"},
@@ -44,7 +44,7 @@ func (b *Bench) answerSchema() json.RawMessage {
 
 // simulatedAnswer is the sheet of a simulated labeller. It misses a span, or gives
 // it an error.
-func (b *Bench) simulatedAnswer(r *record) json.RawMessage {
+func (b *bench) simulatedAnswer(r *record) json.RawMessage {
 	sheet := simulated.Sheet{Prefix: `{"spans":[`, Suffix: `{}]}`, Malformed: "I found several spans."}
 	for _, s := range r.Spans {
 		sheet.Parts = append(sheet.Parts, simulated.Part{Right: b.partOf(s, 0.9), Alternatives: map[string]string{
@@ -53,7 +53,7 @@ func (b *Bench) simulatedAnswer(r *record) json.RawMessage {
 	return simulated.Encode(sheet)
 }
 
-func (b *Bench) partOf(s spanfile.Span, confidence float64) string {
+func (b *bench) partOf(s spanfile.Span, confidence float64) string {
 	s.Confidence = confidence
 	return string(kit.JSON(entryOf(s))) + ","
 }
@@ -61,7 +61,7 @@ func (b *Bench) partOf(s spanfile.Span, confidence float64) string {
 // faulty is a span with an error: a wrong role, the first of the next category, or another one of
 // the only category. A span of the only role is cut to its first letter, or one letter is made the
 // whole text.
-func (b *Bench) faulty(r *record, s spanfile.Span) spanfile.Span {
+func (b *bench) faulty(r *record, s spanfile.Span) spanfile.Span {
 	roles, own := b.taxonomy.Roles(), b.taxonomy.Canonical(s.Role)
 	if c := b.taxonomy.Categories; len(c) > 1 {
 		next := c[(max(0, b.taxonomy.Index(s.Role))+1)%len(c)]

@@ -32,7 +32,7 @@ const nothing = "(none)"
 
 // Report has the scores by category and the confusions of each arm with gold, and
 // the summary of its judgements.
-func (b *Bench) Report(results eval.Results) ([]eval.Block, error) {
+func (b *bench) Report(results eval.Results) ([]eval.Block, error) {
 	byArm := map[string]*tally{}
 	for c, err := range results.Cases() {
 		if err != nil {
@@ -55,7 +55,7 @@ func (b *Bench) Report(results eval.Results) ([]eval.Block, error) {
 		}
 	}
 	var all []*tally
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		if k := byArm[a.ID]; k != nil {
 			k.summary = k.counts.Summary(1)
 			all = append(all, k)
@@ -74,7 +74,7 @@ func (b *Bench) Report(results eval.Results) ([]eval.Block, error) {
 }
 
 // count adds a trial.
-func (b *Bench) count(k *tally, t *trial) {
+func (b *bench) count(k *tally, t *trial) {
 	if t.record.Labelled && t.Outcome.Kind != eval.Failed {
 		k.gold++
 		k.byRole.Add(slices.Clone(t.record.gold), b.spansOf(t.spans, b.taxonomy.Canonical))
@@ -195,7 +195,7 @@ func judgedTables(all []*tally) []eval.Table {
 }
 
 // changes compares the judged arms of each comparison of the study.
-func (b *Bench) changes(all map[string]*tally) []eval.Table {
+func (b *bench) changes(all map[string]*tally) []eval.Table {
 	var tables []eval.Table
 	for _, c := range b.compared {
 		is, was := all[c.A], all[c.B]
@@ -211,7 +211,7 @@ func (b *Bench) changes(all map[string]*tally) []eval.Table {
 
 // Changes compares the judgements of an arm in two runs. Of an arm of another study, which may
 // have the name of one of this, the verdicts count and not a file of this study.
-func (b *Bench) Changes(was, is iter.Seq2[eval.Case, error]) ([]eval.Table, error) {
+func (b *bench) Changes(was, is iter.Seq2[eval.Case, error]) ([]eval.Table, error) {
 	var sides [2]*snapshot.Summary
 	for i, cases := range []iter.Seq2[eval.Case, error]{was, is} {
 		counts := b.reader.NewTally()
@@ -251,7 +251,7 @@ func joined(tables []eval.Table, of, what string, t eval.Table) []eval.Table {
 }
 
 // peopleTable says which verdicts of people are on answers of this run.
-func (b *Bench) peopleTable(all []*tally) eval.Table {
+func (b *bench) peopleTable(all []*tally) eval.Table {
 	t := *newTable("people")
 	verdicts := map[string]int{}
 	for _, h := range b.people {

@@ -13,7 +13,7 @@ import (
 
 // Score scores the trials of a text against gold, by the judge's verdicts, and the
 // judge by people's.
-func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
+func (b *bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	r := b.Datum(c.Item)
 	if r == nil {
 		return dst
@@ -108,7 +108,7 @@ func confidences(dst []eval.Score, t *trial, right func(int) bool) []eval.Score 
 
 // scoreGold compares an answer with gold. An answer that is not readable has no
 // spans; where gold has none either, it counts as one wrong span.
-func (b *Bench) scoreGold(dst []eval.Score, t *trial) []eval.Score {
+func (b *bench) scoreGold(dst []eval.Score, t *trial) []eval.Score {
 	r, predicted := t.record, b.spansOf(t.spans, b.taxonomy.Canonical)
 	ratio := func(metric string, num float64, den int) {
 		if den > 0 {
@@ -158,7 +158,7 @@ func (b *Bench) scoreGold(dst []eval.Score, t *trial) []eval.Score {
 const lostList = "the judge's list of errors is not complete"
 
 // scoreJudge scores an answer by its judgement.
-func (b *Bench) scoreJudge(dst []eval.Score, t *trial) []eval.Score {
+func (b *bench) scoreJudge(dst []eval.Score, t *trial) []eval.Score {
 	if len(t.parsed.Raw) > 0 {
 		dst = append(dst, share("judgement_parsed", int(kit.Indicator(t.parsed.Step == verdict.Enhanced || t.parsed.Step == verdict.Repaired)), 1))
 	}

@@ -14,7 +14,7 @@ import (
 
 // Show shows the first trial of a case: the text with its spans by category and
 // their errors, the gold spans, and a row for every span.
-func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
+func (b *bench) Show(c eval.Case) (eval.Exhibit, error) {
 	r, of, x, err := b.Shown(c, "labelled by")
 	if err != nil {
 		return x, err
@@ -116,7 +116,7 @@ func judged(v *verdict.Result, n int) [][]string {
 }
 
 // page is a text with its spans marked by category.
-func (b *Bench) page(number int, title, text string, spans []spanfile.Span, problems [][]string) eval.ExhibitPage {
+func (b *bench) page(number int, title, text string, spans []spanfile.Span, problems [][]string) eval.ExhibitPage {
 	p := eval.ExhibitPage{Number: number, Title: title, Text: text}
 	r := spanfile.NewRuler(text)
 	for i, s := range spans {

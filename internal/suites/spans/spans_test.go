@@ -27,7 +27,7 @@ import (
 )
 
 // open writes files into a folder and opens the study among them.
-func open(t testing.TB, files map[string]string) (*Bench, error) {
+func openFiles(t testing.TB, files map[string]string) (*bench, error) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -38,17 +38,17 @@ func open(t testing.TB, files map[string]string) (*Bench, error) {
 	return openFile(t, filepath.Join(dir, "study.yaml"))
 }
 
-func openFile(t testing.TB, path string) (*Bench, error) {
+func openFile(t testing.TB, path string) (*bench, error) {
 	t.Helper()
 	s := new(Study)
 	f, err := study.Load(path, nil, s)
 	if err != nil {
 		return nil, err
 	}
-	return Open(f, s)
+	return open(f, s)
 }
 
-func starter(t testing.TB) *Bench {
+func starter(t testing.TB) *bench {
 	t.Helper()
 	suite := Suite()
 	files, err := suite.Init(filepath.Join(t.TempDir(), "s"))
@@ -79,7 +79,7 @@ func TestConformanceRecorded(t *testing.T) {
 		t.Error("a recorded arm asks a model")
 		return eval.Response{}, nil
 	})
-	for _, a := range b.On {
+	for _, a := range b.OwnArms {
 		if a.Given != (a.recorded != nil) {
 			t.Errorf("%s: what it took is of a file: %v", a.ID, a.Given)
 		}
@@ -111,9 +111,9 @@ const twoTexts = `{"id": "a", "text": "A boy runs on the beach.", "spans": [{"st
 {"id": "b", "text": "Nothing."}
 `
 
-func small(t testing.TB) *Bench {
+func small(t testing.TB) *bench {
 	t.Helper()
-	b, err := open(t, map[string]string{"study.yaml": minimal, "r.jsonl": twoTexts})
+	b, err := openFiles(t, map[string]string{"study.yaml": minimal, "r.jsonl": twoTexts})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestOpenErrors(t *testing.T) {
 		if test.from != "" {
 			yaml = strings.Replace(minimal, test.from, test.to, 1)
 		}
-		_, err := open(t, map[string]string{"study.yaml": yaml, "r.jsonl": test.data, "other.jsonl": `{"id": "z", "text": "x", "spans": []}`,
+		_, err := openFiles(t, map[string]string{"study.yaml": yaml, "r.jsonl": test.data, "other.jsonl": `{"id": "z", "text": "x", "spans": []}`,
 			"changed.jsonl": `{"id": "a", "text": "x", "spans": []}`,
 			"entities.json": `{"results": [{"promptId": "a", "input": "A boy runs on the beach.", "entities": []}], "summary": {}}`,
 			"golden.json":   `{"prompts": [{"id": "a", "text": "A boy runs on the beach.", "groundTruth": {"entities": []}}]}`, "human.jsonl": `{"id": "zzz", "arm": "lexicon", "result": {}}`})
@@ -170,7 +170,7 @@ func TestRolesOfAllData(t *testing.T) {
 
 // figures are the scores of an answer by metric; those without a denominator are
 // left out.
-func figures(b *Bench, c eval.Case) map[string]float64 {
+func figures(b *bench, c eval.Case) map[string]float64 {
 	suite := Suite()
 	got := map[string]float64{}
 	for _, s := range b.Score(nil, c) {
@@ -194,7 +194,7 @@ func answerOf(item, answer string, vs ...eval.Verdict) eval.Case {
 // TestSpansWithoutAPlace: a span that is not in the text is wrong, also when gold has
 // one with the same role that is not in the text either.
 func TestSpansWithoutAPlace(t *testing.T) {
-	b, err := open(t, map[string]string{"study.yaml": minimal, "r.jsonl": `{"id": "a", "text": "A boy runs.", "spans": [{"text": "ghost", "label": "subject.identity"}, {"text": "boy", "label": "subject.identity"}]}`})
+	b, err := openFiles(t, map[string]string{"study.yaml": minimal, "r.jsonl": `{"id": "a", "text": "A boy runs.", "spans": [{"text": "ghost", "label": "subject.identity"}, {"text": "boy", "label": "subject.identity"}]}`})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -369,7 +369,7 @@ func TestUnknownErrors(t *testing.T) {
 }
 
 // shown are the scores of an answer to text a: num/den, or ? without.
-func shown(b *Bench, o eval.Outcome, vs []eval.Verdict) map[string]string {
+func shown(b *bench, o eval.Outcome, vs []eval.Verdict) map[string]string {
 	got := map[string]string{}
 	for _, s := range b.Score(nil, eval.CaseOf(eval.Trial{Item: "a", Arm: "labeller", Replicate: 1}, o, vs)) {
 		if got[s.Metric] = fmt.Sprintf("%v/%v", s.Num, s.Den); s.Unscored != "" {
@@ -440,7 +440,7 @@ func TestPlantedErrors(t *testing.T) {
 		"two categories":  {"[{name: PER}, {name: ORG}]", `{"text": "Ford", "label": "ORG"}`, "Ford PER"},
 		"nothing to find": {"[{name: PER}]", `{"text": "ghost", "label": "PER"}`, ""},
 	} {
-		b, err := open(t, map[string]string{"study.yaml": strings.Replace(minimal, ", {name: lexicon}", "", 1) + "taxonomy: {categories: " + test.taxonomy + "}\n",
+		b, err := openFiles(t, map[string]string{"study.yaml": strings.Replace(minimal, ", {name: lexicon}", "", 1) + "taxonomy: {categories: " + test.taxonomy + "}\n",
 			"r.jsonl": `{"id": "a", "text": "Ford and X sued.", "spans": [` + test.gold + `]}`})
 		if err != nil {
 			t.Fatal(err)
@@ -473,7 +473,7 @@ func TestPlantedErrors(t *testing.T) {
 // has precision and recall of one half; its rates are corrected.
 func TestPeople(t *testing.T) {
 	human := `{"id": "a", "arm": "lexicon", "by": "eve", "spans": [{"text": "A", "role": "style"}, {"text": "boy", "role": "style"}, {"text": "runs", "role": "style"}, {"text": "on", "role": "style"}], "result": {"scores": {"coverage": 3, "precision": 3, "granularity": 3, "taxonomy": 3, "technicalSpecs": 3}, "totalScore": 15, "missedElements": [{"text": "the beach"}], "falsePositives": [{"spanIndex": 0, "text": "A", "reason": "other"}, {"spanIndex": 1, "text": "boy", "reason": "other"}], "taxonomyErrors": [], "granularityErrors": []}}`
-	b, err := open(t, map[string]string{"study.yaml": minimal + "human: h.jsonl\n", "r.jsonl": twoTexts, "h.jsonl": human})
+	b, err := openFiles(t, map[string]string{"study.yaml": minimal + "human: h.jsonl\n", "r.jsonl": twoTexts, "h.jsonl": human})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -603,7 +603,7 @@ func TestRecorded(t *testing.T) {
 
 // TestPipeline: a pipeline gets the text and the roles.
 func TestPipeline(t *testing.T) {
-	b, err := open(t, map[string]string{"study.yaml": strings.Replace(minimal, "{name: lexicon}", `{name: p, exec: "./p"}`, 1), "r.jsonl": twoTexts})
+	b, err := openFiles(t, map[string]string{"study.yaml": strings.Replace(minimal, "{name: lexicon}", `{name: p, exec: "./p"}`, 1), "r.jsonl": twoTexts})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -626,7 +626,7 @@ func TestPromptVersion(t *testing.T) {
 // The judge is no part of what judged arms are asked, but of what their judgements are.
 func TestJudgeIsNotOfTheArm(t *testing.T) {
 	judged := small(t)
-	plain, err := open(t, map[string]string{"study.yaml": strings.Replace(minimal, "judge_model: j\n", "", 1), "r.jsonl": twoTexts})
+	plain, err := openFiles(t, map[string]string{"study.yaml": strings.Replace(minimal, "judge_model: j\n", "", 1), "r.jsonl": twoTexts})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -635,7 +635,7 @@ func TestJudgeIsNotOfTheArm(t *testing.T) {
 		t.Errorf("%s: hash %s, want %s", id, got, want)
 	}
 	trial := eval.Trial{Item: judged.Items()[0].ID, Arm: id, Replicate: 1}
-	other, err := open(t, map[string]string{"study.yaml": minimal, "r.jsonl": strings.Replace(twoTexts, `"start"`, `"start" `, 1)})
+	other, err := openFiles(t, map[string]string{"study.yaml": minimal, "r.jsonl": strings.Replace(twoTexts, `"start"`, `"start" `, 1)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -652,7 +652,7 @@ func FuzzAnswer(f *testing.F) {
 		f.Add(seed)
 	}
 	d := snapshot.DefaultReader()
-	b := &Bench{taxonomy: d.Taxonomy, reader: d}
+	b := &bench{taxonomy: d.Taxonomy, reader: d}
 	const text = "Ein Junge 🪁 läuft: boy boy."
 	r := spanfile.NewRuler(text)
 	f.Fuzz(func(t *testing.T, raw string) {
@@ -675,7 +675,7 @@ func FuzzAnswer(f *testing.F) {
 // Numbers that a labeller writes as text are read; a span with another text in their place stays.
 func TestNumbersAsText(t *testing.T) {
 	d := snapshot.DefaultReader()
-	b := &Bench{taxonomy: d.Taxonomy, reader: d}
+	b := &bench{taxonomy: d.Taxonomy, reader: d}
 	a, err := b.readAnswer([]byte(`{"spans": [{"text": "boy", "role": "x", "start": "4", "end": " 7 ", "confidence": "0.9"},
 		{"text": "runs", "role": "y", "start": "there", "end": 3.5, "confidence": "high"}]}`), "one boy runs")
 	if err != nil || len(a.spans) != 2 || a.dropped != 0 || a.outside != 1 {
@@ -693,7 +693,7 @@ func TestNumbersAsText(t *testing.T) {
 // instructions are the built-in ones.
 func TestOwnJudgePrompt(t *testing.T) {
 	system := func(judge string) (string, eval.Basis) {
-		b, err := open(t, map[string]string{"study.yaml": minimal + judge, "r.jsonl": twoTexts})
+		b, err := openFiles(t, map[string]string{"study.yaml": minimal + judge, "r.jsonl": twoTexts})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -749,7 +749,7 @@ func TestAnswerAsWritten(t *testing.T) {
 
 // Texts of a file that the study does not have, and texts that the file lacks, are said.
 func TestUnusedSpans(t *testing.T) {
-	b, err := open(t, map[string]string{"study.yaml": strings.Replace(minimal, "{name: lexicon}", "{name: l, spans: s.jsonl}", 1), "r.jsonl": twoTexts,
+	b, err := openFiles(t, map[string]string{"study.yaml": strings.Replace(minimal, "{name: lexicon}", "{name: l, spans: s.jsonl}", 1), "r.jsonl": twoTexts,
 		"s.jsonl": `{"id": "a", "text": "A boy runs on the beach.", "spans": []}` + "\n" + `{"id": "A", "text": "Nothing.", "spans": []}`})
 	if err != nil {
 		t.Fatal(err)
@@ -765,7 +765,7 @@ func TestUnusedSpans(t *testing.T) {
 // A list is read wherever models put it, and entries that are no spans are no empty list.
 func TestListsOfSpans(t *testing.T) {
 	d := snapshot.DefaultReader()
-	b := &Bench{taxonomy: d.Taxonomy, reader: d}
+	b := &bench{taxonomy: d.Taxonomy, reader: d}
 	const list = `[{"text": "boy", "role": "x"}]`
 	for raw, want := range map[string]int{
 		list: 1, "```json\n" + list + "\n```": 1, "Here they are:\n```json\n" + list + "\n```\nEnjoy!": 1, "```\n[]\n```": 0,
@@ -785,7 +785,7 @@ func TestListsOfSpans(t *testing.T) {
 
 // A file that is both data and an arm is read once, so its warnings are given once.
 func TestSnapshotReadOnce(t *testing.T) {
-	b, err := open(t, map[string]string{"study.yaml": "name: s\nsuite: spans\ndata:\n  - {path: a.json}\narms:\n  - {name: a, spans: a.json}\n",
+	b, err := openFiles(t, map[string]string{"study.yaml": "name: s\nsuite: spans\ndata:\n  - {path: a.json}\narms:\n  - {name: a, spans: a.json}\n",
 		"a.json": `{"results": [{"promptId": "p", "input": "A boy runs", "spans": [{"text": "boy", "role": "subject", "start": 0, "end": 3}]}], "summary": {}}`})
 	if err != nil {
 		t.Fatal(err)

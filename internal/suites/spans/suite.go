@@ -39,7 +39,7 @@ func Suite() kit.Suite {
 		Blind: kit.Blind{Data: []kit.Datum{{Key: "data", Kit: `[{"path": "data/records.jsonl"}]`, Places: []string{"data/records.jsonl"}}},
 			Arms: "arms", Drop: []string{"human"}},
 		Study:    func() study.Any { return new(Study) },
-		Open:     kit.Opener(Open),
+		Open:     kit.Opener(open),
 		Starter:  func() ([]kit.File, error) { return kit.Template(starterFiles, "template") },
 		Cases:    shippedCases,
 		Check:    checkCase,

@@ -351,8 +351,8 @@ func (c *conformance) rated(t *testing.T, trials []eval.Trial, first []done) {
 		}
 		twice := map[string]bool{}
 		for _, r := range c.bench.Capabilities().Ratings(eval.CaseOf(tr, first[i].outcome, first[i].verdicts)) {
-			if r.Trial != tr || !shown[r.Unit] || twice[r.Unit] {
-				t.Errorf("%v: a rating of unit %q of %v, which people are not shown, or twice", tr, r.Unit, r.Trial)
+			if r.Trial != tr || !shown[r.Unit] || twice[r.Unit] || (r.Unit == "") != c.bench.Capabilities().RatesTrials {
+				t.Errorf("%v: a rating of unit %q of %v, which people are not shown, twice, or against RatesTrials", tr, r.Unit, r.Trial)
 			}
 			twice[r.Unit] = true
 			ratings++

@@ -243,7 +243,7 @@ func Compare(gold, pred *okf.Base, m Matching) Comparison {
 	}
 	want, wanted := map[edgeKey]MissingLink{}, []edgeKey{} // by their place in gold, and in its order
 	for g := range gold.Atoms {
-		c.orderedPair(gold, pred, m, g, ordered, edgeAt)
+		c.orderedPair(gold, pred, m, g)
 		for k, l := range gold.Atoms[g].Links {
 			key := edgeKey{edgeAt[l.Edge], g, l.To}
 			if _, twice := want[key]; twice || l.To < 0 || ordered[l.Edge] {
@@ -350,12 +350,12 @@ func unknownAs(o *ontology.Ontology, name string) string {
 }
 
 // orderedPair counts the ordered edges of a gold atom and of its match.
-func (c *Comparison) orderedPair(gold, pred *okf.Base, m Matching, g int, ordered map[string]bool, edgeAt map[string]int) {
-	for _, e := range gold.Ontology.Edges {
-		if !ordered[e.Name] {
+func (c *Comparison) orderedPair(gold, pred *okf.Base, m Matching, g int) {
+	for i, e := range gold.Ontology.Edges {
+		if e.Kind != ontology.Ordered {
 			continue
 		}
-		n := &c.Edges[edgeAt[e.Name]]
+		n := &c.Edges[i]
 		var want, got []int
 		var wantAt, gotAt []int
 		for k, l := range gold.Atoms[g].Links {

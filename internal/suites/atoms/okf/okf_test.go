@@ -228,8 +228,8 @@ func TestResolve(t *testing.T) {
 		"Clerk": "clerk", "intake": "unresolved", "order-intake-2": "unresolved", "https://example.org/other": "external", "mailto:x@example.org": "external",
 		"#below": "place", "Decision: none": "unresolved", "{{site}}/process/intake/": "order-intake",
 		"[x](../sub%20dir/a%28b%29.md)": "note", "https://example.org/sub%20dir/a(b).md": "note", "[x](C%23.md#top)": "sharp", "[x](The%20Order%20Intake)": "order-intake", "[x](100%.md)": "unresolved",
-		"[[Clerk #2]]": "unresolved", "The Order Intake?x=1": "unresolved", "The%20Order%20Intake%20#2": "unresolved", "Taking%20orders": "order-intake",
 		"[x](<../sub dir/a(b).md>)": "note", "[x](<../process/intake.md> \"how\")": "order-intake", "[x](../process/intake.md \"how\")": "order-intake", "[x](<The Order Intake>)": "order-intake",
+		"[[Clerk #2]]": "unresolved", "The Order Intake?x=1": "unresolved", "The%20Order%20Intake%20#2": "unresolved", "Taking%20orders": "order-intake",
 		"[[Überblick]]": "overview", "[x](Überblick.md)": "overview", "[x](%C3%9Cberblick.md)": "overview", "../role/U\u0308berblick.md": "overview",
 	} {
 		r := b.Resolve(link, "role/clerk.md", []string{"role", "process"})
