@@ -130,7 +130,11 @@ func (a *app) recomputeRun(ctx context.Context, db *store.DB, r *store.Run) stor
 	}
 	var open []string // what was not compared
 	if rep.Earlier > 0 {
-		open = append(open, text.Plural(rep.Earlier, "trial", "trials")+" of an earlier plan: the study moved on since")
+		why := ": the study moved on since"
+		if r.Version != version() {
+			why += ", or another version of scruple reads its documents otherwise, such as PDFs"
+		}
+		open = append(open, text.Plural(rep.Earlier, "trial", "trials")+" of an earlier plan"+why)
 	}
 	if rep.Reread > 0 {
 		open = append(open, text.Plural(rep.Reread, "trial", "trials")+" whose answers an earlier version of Scruple read otherwise")

@@ -724,6 +724,35 @@ func TestReadByEarlierVersion(t *testing.T) {
 	}
 }
 
+// TestDocumentReadByAnotherVersion: an item that is another without a change of its file names the
+// version as a cause.
+func TestDocumentReadByAnotherVersion(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "q.csv"), "id,question,answer\na,?,yes\n")
+	path := write(t, filepath.Join(dir, "study.yaml"), answered)
+	db := openStore(t, dir)
+	r := start(t, load(t, path), db)
+	if err := r.Ask(t.Context(), left(t, r, false), experiment.Asking{}); err != nil {
+		t.Fatal(err)
+	}
+	kept := rescore(t, r)
+	write(t, filepath.Join(dir, "q.csv"), "id,question,answer\na,? ?,yes\n")
+	for version, want := range map[string]bool{"test": false, "later": true} {
+		e := env()
+		e.Version = version
+		x, err := experiment.Load(path, nil, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = x.Decide(t.Context(), db, r.Record, kept)
+		wantNotAllowed(t, err, "item a changed")
+		if strings.Contains(err.Error(), "version test of scruple, which began the run, reads a document otherwise than this one, later") != want {
+			t.Errorf("by version %s: %v", version, err)
+		}
+		x.Close()
+	}
+}
+
 // A run stays the study's where one version read some of its answers and a later one others.
 func TestReadBySeveralVersions(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()

@@ -607,8 +607,12 @@ func (x *Experiment) differences(r *store.Run, was map[string]eval.Item) []strin
 	if slices.ContainsFunc(diffs, func(d string) bool { return strings.HasPrefix(d, "arm ") }) {
 		diffs = append(diffs, "(the value of an arm is a hash of its prompt and settings)")
 	}
-	for _, id := range plan.Shorten(plan.Reworded(was, x.Items()), 5) {
+	changed := plan.Reworded(was, x.Items())
+	for _, id := range plan.Shorten(changed, 5) {
 		diffs = append(diffs, "item "+id+" changed")
+	}
+	if len(changed) > 0 && r.Version != x.env.Version {
+		diffs = append(diffs, fmt.Sprintf("(if no file changed: version %s of scruple, which began the run, reads a document otherwise than this one, %s, such as the text of a PDF)", r.Version, x.env.Version))
 	}
 	if now := len(x.Items()) * len(x.Bench.Arms()) * x.Plan.Replicates(); now != r.Trials {
 		diffs = append(diffs, fmt.Sprintf("trials: was %d, now %d", r.Trials, now))

@@ -19,12 +19,11 @@
 // PDFium's own fonts stand in for fonts that a file lacks, never those of the machine.
 //
 // Files are not trusted: each is read by an instance of its own, which has no files, no
-// network, and limits of memory and time.
+// network, and limits of memory and time: the more pages, the more of it.
 package pdf
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -32,6 +31,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -57,6 +57,7 @@ const (
 	maxText   = 16 << 20 // bytes of text
 	maxMemory = 1 << 30  // bytes
 	maxTime   = time.Minute
+	pageTime  = time.Second // that each page which was read adds to it
 )
 
 // Text returns the text of a file, with a line ---PAGE n--- before each page.
@@ -152,12 +153,16 @@ func readBy(pool pdfium.Pool, data []byte, limit time.Duration) (string, error) 
 	}
 	end := sync.OnceFunc(func() { _ = in.Kill() }) // Close would call an instance that may have failed
 	defer end()
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	defer context.AfterFunc(ctx, end)()
-	text, err := pages(in, data)
-	if ctx.Err() != nil {
-		return "", damaged(fmt.Errorf("reading it takes longer than %v", limit))
+	var late atomic.Bool
+	begun, done := time.Now(), 0
+	watch := time.AfterFunc(limit, func() { late.Store(true); end() })
+	defer watch.Stop()
+	text, err := pages(in, data, func() {
+		done++
+		watch.Reset(time.Until(begun.Add(limit + time.Duration(done)*pageTime)))
+	})
+	if late.Load() {
+		return "", fmt.Errorf("the PDF takes longer than %v, and %v more for each page, of which it read %d: split it, or save its text as .txt", limit, pageTime, done)
 	}
 	return text, err
 }
@@ -172,8 +177,8 @@ func reason(err error) error {
 	return errors.New(strings.TrimLeft(line, "0123456789: "))
 }
 
-// pages reads the pages of a file.
-func pages(in pdfium.Pdfium, data []byte) (string, error) {
+// pages reads the pages of a file, and tells of each that is read.
+func pages(in pdfium.Pdfium, data []byte, read func()) (string, error) {
 	open, err := in.OpenDocument(&requests.OpenDocument{File: &data})
 	switch {
 	case errors.Is(err, pdfiumerrors.ErrPassword), errors.Is(err, pdfiumerrors.ErrSecurity):
@@ -226,6 +231,7 @@ func pages(in pdfium.Pdfium, data []byte) (string, error) {
 		if b.Len() > maxText {
 			return "", fmt.Errorf("the PDF has more than %d MB of text: split it", maxText>>20)
 		}
+		read()
 	}
 	if empty {
 		return "", errNoText
@@ -271,15 +277,12 @@ func (p page) flatten(form references.FPDF_FORMHANDLE) error {
 		if err != nil {
 			return err
 		}
-		look, err := p.in.FPDFAnnot_HasKey(&requests.FPDFAnnot_HasKey{Annotation: a.Annotation, Key: "AP"})
 		switch {
-		case err != nil:
-			return err
 		case flags.Flags&notShown != 0:
 			if _, err = p.in.FPDFPage_RemoveAnnot(&requests.FPDFPage_RemoveAnnot{Page: p.id, Index: i}); err != nil {
 				return err
 			}
-		case !look.HasKey && p.value(form, a.Annotation) != "":
+		case p.value(form, a.Annotation) != "" && !p.drawn(a.Annotation):
 			return errors.New("the value of a form field is not drawn: print the PDF to a file, or save it with a program that draws forms")
 		}
 	}
@@ -298,6 +301,12 @@ func (p page) value(form references.FPDF_FORMHANDLE, a references.FPDF_ANNOTATIO
 		return ""
 	}
 	return strings.Trim(v.FormFieldValue, " \x00")
+}
+
+// drawn reports whether an annotation has a look.
+func (p page) drawn(a references.FPDF_ANNOTATION) bool {
+	look, err := p.in.FPDFAnnot_GetAP(&requests.FPDFAnnot_GetAP{Annotation: a, AppearanceMode: enums.FPDF_ANNOT_APPEARANCEMODE_NORMAL})
+	return err == nil && strings.Trim(look.Value, " \x00") != ""
 }
 
 // few is how many characters of any page may be shapes, such as the signs of a list.
@@ -326,23 +335,23 @@ func (p page) text() (string, error) {
 	}
 	var units []uint16
 	var count unmapped
-	for i := range n.Count {
-		c, err := p.in.FPDFText_GetUnicode(&requests.FPDFText_GetUnicode{TextPage: t.TextPage, Index: i})
-		if err != nil {
-			return "", err
-		}
+	codes, err := p.codes(t.TextPage, n.Count)
+	if err != nil {
+		return "", err
+	}
+	for i, r := range codes {
 		e, err := p.in.FPDFText_HasUnicodeMapError(&requests.FPDFText_HasUnicodeMapError{TextPage: t.TextPage, Index: i})
 		if err != nil {
 			return "", err
 		}
-		if cropped && c.Unicode > ' ' {
+		if cropped && r > ' ' {
 			box, err := p.in.FPDFText_GetCharBox(&requests.FPDFText_GetCharBox{TextPage: t.TextPage, Index: i})
 			if err == nil && p.outside((box.Left+box.Right)/2, (box.Bottom+box.Top)/2) {
 				continue
 			}
 		}
 		count.all++
-		switch r := rune(c.Unicode); {
+		switch {
 		case e.HasUnicodeMapError, r == 0, r == utf8.RuneError, r == 0xfffe, r == 0xffff:
 			count.bad++
 			units = append(units, utf8.RuneError)
@@ -371,6 +380,31 @@ func (p page) text() (string, error) {
 		}
 	}
 	return b.String(), nil
+}
+
+// codes returns the Unicode of each character. One call has all of a page but for control characters:
+// where none is left out, only hyphens and halves of characters need one of their own.
+func (p page) codes(t references.FPDF_TEXTPAGE, n int) ([]rune, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	all, err := p.in.FPDFText_GetText(&requests.FPDFText_GetText{TextPage: t, Count: n})
+	if err != nil {
+		return nil, err
+	}
+	list, units := make([]rune, n), utf16.Encode([]rune(all.Text))
+	for i := range list {
+		if len(units) == n && units[i] != 0 && units[i] != 0xfffe && units[i] != utf8.RuneError {
+			list[i] = rune(units[i])
+			continue
+		}
+		c, err := p.in.FPDFText_GetUnicode(&requests.FPDFText_GetUnicode{TextPage: t, Index: i})
+		if err != nil {
+			return nil, err
+		}
+		list[i] = rune(c.Unicode)
+	}
+	return list, nil
 }
 
 // cropped reports whether a part of the text is outside of the box that is shown. To look at each

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -141,6 +142,9 @@ func TestDrawings(t *testing.T) {
 		up    = "BT /F1 12 Tf 0 1 -1 0 100 20 Tm (Total due: 42.00) Tj 0 1 -1 0 130 20 Tm (Paid: 7.00) Tj ET"
 	)
 	widget := func(keys string) string { return "/Annots[7 0 R 8 0 R]" + keys }
+	filled := func(look string) []byte {
+		return onePage(widget(fonts), head, "null", "<</Subtype/Widget/FT/Tx/T(a)/V(Jane Doe)/Rect[20 80 120 100]/AP"+look+">>", "null", stream(form+fonts, total))
+	}
 	for _, tt := range []struct {
 		name string
 		data []byte
@@ -190,6 +194,12 @@ func TestDrawings(t *testing.T) {
 		{"an empty field", onePage(widget(fonts), head, "null", "<</Subtype/Widget/FT/Tx/T(a)/V()/Rect[0 0 9 9]>>", "null"), "Invoice\n", true},
 		{"a value that is not drawn", onePage(widget(fonts), head, "null", "<</Subtype/Widget/FT/Tx/T(a)/V(Jane Doe)/Rect[0 0 9 9]>>", "null"), "page 1: the value of a form field is not drawn: print the PDF", false},
 		{"a value of a parent that is not drawn", onePage(widget(fonts), head, "null", "<</Subtype/Widget/Parent 8 0 R/Rect[0 0 9 9]>>", "<</FT/Tx/T(a)/V(Jane Doe)/Kids[7 0 R]>>"), "the value of a form field is not drawn", false},
+		{"a value and its look", onePage(widget(fonts), head, "null", "<</Subtype/Widget/FT/Tx/T(a)/V(Jane Doe)/Rect[20 80 120 100]/AP<</N 9 0 R>>>>", "null",
+			stream(form+fonts+"/BBox[0 0 100 20]", "BT /F1 12 Tf 2 4 Td (Jane Doe) Tj ET")), "Invoice\nJane Doe\n", true},
+		{"a value with no look but another", filled("<</D 9 0 R>>"), "the value of a form field is not drawn", false},
+		{"a value with an empty look", filled("<<>>"), "the value of a form field is not drawn", false},
+		{"a value with no look", filled("<</N null>>"), "the value of a form field is not drawn", false},
+		{"a value with a look that is missing", filled("<</N 99 0 R>>"), "the value of a form field is not drawn", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := read(tt.data, time.Minute)
@@ -233,7 +243,7 @@ func TestBombs(t *testing.T) {
 		{"an object in a stream that is in itself", tableStream("/Size 2/W[1 1 1]/Index[0 2]", "\x00\x00\x00\x02\x01\x00"), "damaged"},
 		{"a font with no end of characters", font(stream("", "1000000000000 beginbfchar endbfchar")), ""},
 		{"a table that follows itself", table("0", "/Size 1/Prev 64"), "damaged"},
-		{"forms that unpack to gigabytes", onePage("/Resources<</XObject<</X 6 0 R>>>>", strings.Repeat("/X Do ", 1000), packed("/Subtype/Form/BBox[0 0 300 300]", strings.Repeat(" ", 1<<20))), "takes longer than 2s"},
+		{"forms that unpack to gigabytes", onePage("/Resources<</XObject<</X 6 0 R>>>>", strings.Repeat("/X Do ", 1000), packed("/Subtype/Form/BBox[0 0 300 300]", strings.Repeat(" ", 1<<20))), "takes longer than 2s, and 1s more for each page, of which it read 0: split it"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got, err := read(tt.data, 2*time.Second); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
@@ -243,6 +253,15 @@ func TestBombs(t *testing.T) {
 				t.Errorf("the next file: got %q, %v", got, err)
 			}
 		})
+	}
+}
+
+// The more pages, the more time.
+func TestManyPages(t *testing.T) {
+	page := "BT /F1 4 Tf 5 295 Td " + strings.Repeat("(The parties agree that the goods are delivered within thirty days of the order date) Tj 0 -4.5 Td ", 60) + "ET"
+	text, err := read(made(true, "", slices.Repeat([]string{page}, 80)...), time.Second)
+	if err != nil || strings.Count(text, "---PAGE") != 80 {
+		t.Errorf("got %.50q, %v", text, err)
 	}
 }
 
