@@ -177,7 +177,7 @@ func TestExpertAtTheKeyboard(t *testing.T) {
 		t.Fatalf("the appendices are in %q", appendices)
 	}
 	for name, want := range map[string][]string{
-		"E2_session_log.md":       {"| 1 | 20", "| 20 | 0 | 1 |", "| 4 | 10 | 0 |", "Note "}, // a break ends a session,
+		"E2_session_log.md":       {"| 1 | 20", "| 20 | 0 | 0 | 1 |", "| 4 | 10 | 0 | 0 |", "Note "}, // a break ends a session,
 		"E3_consistency_check.md": {"Cohen's kappa", "target of 0.80", "First answer", "Note\nNote "},
 		"E4_lock_declaration.md":  {"They will not be revised based on model outputs.", "Anna Example", hashOfBytes(data), "| MD5 |"},
 	} {
