@@ -133,7 +133,7 @@ func (b *bench) Gold(item string, of []eval.UnitGold) ([]byte, error) {
 		}
 		made.Truth = append(made.Truth, g)
 	}
-	if err := made.check(d.schema, goldRules{mayBeEmpty: len(of) > 0}, func(string) {}); err != nil { // a list can be empty
+	if err := made.check(d.schema, goldRules{mayBeEmpty: len(of) > 0, plain: b.plain}, func(string) {}); err != nil { // a list can be empty
 		return nil, err
 	}
 	return json.Marshal(goldLine{item, made.Truth}, jsontext.EscapeForHTML(false))

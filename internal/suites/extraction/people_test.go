@@ -100,9 +100,13 @@ func TestGoldOfLists(t *testing.T) {
 	if err != nil || string(empty) != `{"document_id":"w","ground_truth":[]}` {
 		t.Errorf("%s: %v", empty, err)
 	}
-	if _, err := all.Gold("d", []eval.UnitGold{{Unit: "tags[]", Records: [][]eval.UnitGold{{one("", "green")}}}}); err == nil {
-		t.Error("a value is gold that is not in the text")
+	green := []eval.UnitGold{{Unit: "tags[]", Records: [][]eval.UnitGold{{{Values: []string{"green"}, Quote: "red", Page: 1}}}}}
+	for _, all.plain = range []bool{false, true} { // answers without evidence
+		if _, err := all.Gold("d", green); (err == nil) != all.plain {
+			t.Errorf("plain %v: a value that is not in the text: %v", all.plain, err)
+		}
 	}
+	all.plain = false
 
 	// The study reads what they said, also where the data have gold.
 	write(t, dir, map[string]string{"d.jsonl": strings.ReplaceAll(files["d.jsonl"], `"}`+"\n", `","gold":{"day":null,"tags":["red"]}}`+"\n")})

@@ -43,7 +43,9 @@ func checkCase(data []byte) (kit.Result, error) {
 	}
 	got := map[string]float64{}
 	for _, s := range b.Score(nil, eval.CaseOf(eval.Trial{Item: q.id, Arm: "case", Replicate: 1}, o, nil)) {
-		got[s.Metric] = s.Num / s.Den
+		if s.Unscored == "" {
+			got[s.Metric] = s.Num / s.Den
+		}
 	}
 	r.Wrong = append(r.Wrong, kit.Differences(got, c.Expected)...)
 	return r, nil
