@@ -8,6 +8,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -200,10 +203,13 @@ func wrapList(answer string) string {
 	}
 }
 
+// loose are the options of reading answers, which are valid JSON but for these.
+var loose = jsonv2.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
 // as decodes a value, which is part of a valid object, or absent. Of duplicate keys the last one
 // wins.
 func as[T any](raw json.RawMessage) (v T, ok bool) {
-	ok = kindOf(raw) != 'n' && json.Unmarshal(raw, &v) == nil
+	ok = kindOf(raw) != 'n' && jsonv2.Unmarshal(raw, &v, loose) == nil
 	return v, ok
 }
 

@@ -139,7 +139,6 @@ var kindNames = map[jsontext.Kind]string{'{': "an object", '[': "a list", '"': "
 // fault.
 func (r *reading) read(n *node, value jsontext.Value, path string) {
 	null := value.Kind() == 'n' || len(value) == 0
-	loose := json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	switch {
 	case n.isObject():
 		var members map[string]jsontext.Value
