@@ -334,3 +334,11 @@ func TestCoinsAreNotTrusted(t *testing.T) {
 		}
 	}
 }
+
+// A case that expects 0 of a metric without a score is wrong.
+func TestUnscoredIsNotZero(t *testing.T) {
+	got := Shares([]eval.Score{Unscored("judged", "no verdict"), {Metric: "f1", Num: 1, Den: 2}})
+	if wrong := Differences(got, map[string]float64{"judged": 0, "f1": 0.5}); len(wrong) != 1 {
+		t.Errorf("differences are %q", wrong)
+	}
+}

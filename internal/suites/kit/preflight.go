@@ -28,6 +28,17 @@ type Result struct {
 // OK reports whether the case passed.
 func (r Result) OK() bool { return len(r.Wrong) == 0 }
 
+// Shares are the scores of a case by metric; rows, and what has no score, have none.
+func Shares(scores []eval.Score) map[string]float64 {
+	got := map[string]float64{}
+	for _, s := range scores {
+		if s.Unscored == "" && s.Row == nil {
+			got[s.Metric] = s.Num / s.Den
+		}
+	}
+	return got
+}
+
 // Differences compares the scores of a case with those expected, by metric.
 func Differences(got, expected map[string]float64) (wrong []string) {
 	for _, metric := range slices.Sorted(maps.Keys(expected)) {

@@ -41,12 +41,7 @@ func checkCase(data []byte) (kit.Result, error) {
 	if o.Reason != c.Reason {
 		r.Wrong = append(r.Wrong, fmt.Sprintf("the reason is %q, want %q", o.Reason, c.Reason))
 	}
-	got := map[string]float64{}
-	for _, s := range b.Score(nil, eval.CaseOf(eval.Trial{Item: q.id, Arm: "case", Replicate: 1}, o, nil)) {
-		if s.Unscored == "" {
-			got[s.Metric] = s.Num / s.Den
-		}
-	}
+	got := kit.Shares(b.Score(nil, eval.CaseOf(eval.Trial{Item: q.id, Arm: "case", Replicate: 1}, o, nil)))
 	r.Wrong = append(r.Wrong, kit.Differences(got, c.Expected)...)
 	return r, nil
 }

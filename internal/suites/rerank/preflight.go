@@ -49,11 +49,7 @@ func (c *preflightCase) check() []string {
 	}
 	rec.Ranking = ranking.Places
 	o.Data = kit.JSON(rec)
-	b, got := &bench{hits: hitsAt(5)}, map[string]float64{}
-	for _, s := range b.score(nil, o, &request.Request{Gold: strconv.Itoa(c.Gold)}) {
-		if s.Unscored == "" {
-			got[s.Metric] = s.Num / s.Den
-		}
-	}
+	b := &bench{hits: hitsAt(5)}
+	got := kit.Shares(b.score(nil, o, &request.Request{Gold: strconv.Itoa(c.Gold)}))
 	return kit.Differences(got, c.Expected)
 }
