@@ -1,6 +1,7 @@
 package spans
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -62,17 +63,13 @@ func checkCase(data []byte) (kit.Result, error) {
 	if j := b.read(b.Data[0], &one.Trials[0]); j.parsed.Step != c.Step {
 		wrong("the judgement is parsed at step %q, want %q: %v", j.parsed.Step, c.Step, j.parsed.Notes)
 	}
-	got, unscored := map[string]float64{}, ""
-	for _, s := range b.Score(nil, one) {
-		if s.Unscored != "" {
-			unscored = s.Unscored
-		} else if s.Row == nil {
-			got[s.Metric] = s.Num / s.Den
-		}
+	scores, unscored := b.Score(nil, one), ""
+	for _, s := range scores {
+		unscored = cmp.Or(s.Unscored, unscored)
 	}
 	if unscored != c.Unscored {
 		wrong("unscored because %q, want %q", unscored, c.Unscored)
 	}
-	r.Wrong = append(r.Wrong, kit.Differences(got, c.Expected)...)
+	r.Wrong = append(r.Wrong, kit.Differences(kit.Shares(scores), c.Expected)...)
 	return r, nil
 }
