@@ -260,8 +260,8 @@ func (a *runAnswers) Close() error {
 	return a.db.Close()
 }
 
-// noRun returns no answers for a run that is to get the tag that it names, or that goes on and
-// alone has it. For another it is an error that nothing has that name.
+// noRun is for an arm that names a tag which no earlier run has. It returns no answers if this run
+// gets the tag, or has it already; else it returns an error.
 func (a *app) noRun(id, from string, alone bool, err error) (*runAnswers, error) {
 	if id != a.tag && !alone {
 		return nil, fmt.Errorf("answers of run %s: %w; nor has another run this tag: `scruple run STUDY --tag %s` gives it to a run, such as that of the main branch", from, err, id)
