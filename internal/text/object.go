@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -13,6 +15,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/kaptinlin/jsonrepair"
 )
 
@@ -147,18 +150,12 @@ func unwrap(value []byte, key string, depth int) (found []byte) {
 	if depth == 0 || len(value) == 0 || !bytes.Contains(value, []byte(key)) {
 		return nil
 	}
-	var inside []json.RawMessage
+	var inside [][]byte
 	switch value[0] {
 	case '[':
-		if json.Unmarshal(value, &inside) != nil {
-			return nil
-		}
+		inside = Elements(value)
 	case '{':
-		var members map[string]json.RawMessage
-		if json.Unmarshal(value, &members) != nil {
-			return nil
-		}
-		for name, v := range members {
+		for name, v := range maps.Collect(Members(value)) {
 			if name = strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name)); wrappers[name] {
 				inside = append(inside, v)
 			}
@@ -268,12 +265,85 @@ func hasKey(object []byte, key string) bool {
 	if !bytes.Contains(object, []byte(`"`+key+`"`)) {
 		return false
 	}
-	var keys map[string]json.RawMessage
-	if json.Unmarshal(object, &keys) != nil {
-		return false
+	for name := range Members(object) {
+		if name == key {
+			return true
+		}
 	}
-	_, ok := keys[key]
-	return ok
+	return false
+}
+
+// Members are the names and values of a valid JSON object, in its order and with those that it
+// has twice; none of another value. The values share its memory.
+func Members(object []byte) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		name, named := "", false
+		for v := range values(object, '{') {
+			if named = !named; named {
+				name = Unquote(v)
+			} else if !yield(name, v) {
+				return
+			}
+		}
+	}
+}
+
+// Elements are those of a valid JSON array, nil of another value. They share its memory.
+func Elements(array []byte) [][]byte {
+	if len(array) == 0 || array[0] != '[' {
+		return nil
+	}
+	return slices.AppendSeq([][]byte{}, values(array, '['))
+}
+
+// values are those in a valid object or array, names among them.
+func values(valid []byte, open byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		if len(valid) == 0 || valid[0] != open {
+			return
+		}
+		for rest := valid[1:]; ; {
+			rest = bytes.TrimLeft(rest, jsonSpace+",:")
+			if len(rest) == 0 || rest[0] == ']' || rest[0] == '}' {
+				return
+			}
+			n := valueLen(rest)
+			if !yield(rest[:n:n]) {
+				return
+			}
+			rest = rest[n:]
+		}
+	}
+}
+
+// Unquote is the text of a valid JSON string. What is not UTF-8 in it is U+FFFD.
+func Unquote(quoted []byte) string {
+	if inside := quoted[min(1, len(quoted)-1) : len(quoted)-1]; bytes.IndexByte(inside, '\\') < 0 && utf8.Valid(inside) {
+		return string(inside)
+	}
+	s, _ := jsontext.AppendUnquote(nil, quoted) // an error is text that is not UTF-8
+	return string(s)
+}
+
+// valueLen is the length of the first value of valid JSON. What is not valid ends with the text.
+func valueLen(valid []byte) (n int) {
+	switch valid[0] {
+	case '{', '[':
+		n, _ = Balanced(valid)
+	case '"':
+		for n = 1; n < len(valid) && valid[n] != '"'; n++ {
+			if valid[n] == '\\' {
+				n++
+			}
+		}
+		n++
+	default:
+		n = bytes.IndexAny(valid, jsonSpace+",]}")
+	}
+	if n < 0 || n > len(valid) {
+		return len(valid)
+	}
+	return n
 }
 
 // startForm matches what an object, or an array of objects, begins with.

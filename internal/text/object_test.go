@@ -1,8 +1,10 @@
 package text
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -167,6 +169,40 @@ func FuzzReadObject(f *testing.F) {
 		// What was read is plain.
 		if plain, err := ReadObject(string(r.JSON)); err != nil || plain.Repaired || plain.Cut || string(plain.JSON) != string(r.JSON) {
 			t.Errorf("ReadObject(%q) = %q, which reads as %+v, %v", s, r.JSON, plain, err)
+		}
+	})
+}
+
+// Members and elements are those that encoding/json reads.
+func FuzzMembers(f *testing.F) {
+	for _, s := range []string{`{}`, `[]`, `{"a":1,"b":[1,{"x":"]}"}],"a":"\\"\\ud800é"}`, `{"a":"`, `{":[`, `{"a\\`, ` { "a" : null , "\u0062":-1.5e3}`, `[[],{},"," , true]`, `"x"`, `7`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if data = bytes.TrimSpace(data); !json.Valid(data) {
+			for range Members(data) { // must not panic
+			}
+			return
+		}
+		var object map[string]json.RawMessage
+		if json.Unmarshal(data, &object) == nil && object != nil {
+			got := map[string]json.RawMessage{}
+			for name, v := range Members(data) {
+				got[name] = v
+			}
+			if !reflect.DeepEqual(got, object) {
+				t.Errorf("%s has %s, want %s", data, got, object)
+			}
+		}
+		var array []json.RawMessage
+		if json.Unmarshal(data, &array) == nil && array != nil {
+			got := []json.RawMessage{}
+			for _, v := range Elements(data) {
+				got = append(got, v)
+			}
+			if !reflect.DeepEqual(got, array) {
+				t.Errorf("%s has %s, want %s", data, got, array)
+			}
 		}
 	})
 }

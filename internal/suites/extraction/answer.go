@@ -4,12 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	jsonv2 "github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -138,7 +136,7 @@ func readAnswer(answer string, s *Schema) (Answer, error) {
 	}
 	a := Answer{Repaired: r.Repaired, Wrapped: r.Wrapped, Cut: r.Cut}
 	list, has := membersOf(r.JSON)["extractions"]
-	entries, isList := as[[]json.RawMessage](list)
+	entries := text.Elements(list)
 	var wrapped bool
 	switch {
 	case !has && s != nil:
@@ -151,7 +149,7 @@ func readAnswer(answer string, s *Schema) (Answer, error) {
 	case a.Plain != nil:
 		a.Wrapped = a.Wrapped || wrapped
 		return a, nil
-	case !isList:
+	case entries == nil:
 		return Answer{}, &readError{reason: reasonNoList}
 	}
 	a.Entries = make([]Entry, len(entries))
@@ -203,24 +201,17 @@ func wrapList(answer string) string {
 	}
 }
 
-// loose are the options of reading answers, which are valid JSON but for these.
-var loose = jsonv2.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-
-// as decodes a value, which is part of a valid object, or absent. Of duplicate keys the last one
-// wins.
-func as[T any](raw json.RawMessage) (v T, ok bool) {
-	ok = kindOf(raw) != 'n' && jsonv2.Unmarshal(raw, &v, loose) == nil
-	return v, ok
-}
-
-// membersOf returns the members of an object, nil for any other value.
-func membersOf(raw json.RawMessage) map[string]json.RawMessage {
-	m, _ := as[map[string]json.RawMessage](raw)
-	return m
+// membersOf returns the members of an object, nil for any other value. Of duplicate keys the last
+// one wins.
+func membersOf(raw []byte) map[string][]byte {
+	if kindOf(raw) != '{' {
+		return nil
+	}
+	return maps.Collect(text.Members(raw))
 }
 
 // kindOf is the first byte of a value; an absent one counts as null.
-func kindOf(raw json.RawMessage) byte {
+func kindOf(raw []byte) byte {
 	if len(raw) == 0 {
 		return 'n'
 	}
@@ -236,15 +227,16 @@ func (e *Entry) read(raw json.RawMessage) {
 	}
 	e.Field = e.text(m["field"], "field").Text
 	e.Value = e.scalar(m["value"], "value")
-	evidence, isObject := as[map[string]json.RawMessage](m["evidence"])
-	if !isObject && kindOf(m["evidence"]) != 'n' {
+	evidence := membersOf(m["evidence"])
+	if evidence == nil && kindOf(m["evidence"]) != 'n' {
 		e.fault("evidence is not an object")
 	}
 	e.Evidence = e.evidence(evidence, "evidence.")
 	e.Status = e.text(m["status"], "status").Text
 	e.candidates(m["candidates"])
-	confidence, _ := as[string](m["confidence"]) // analysed, not scored: any other kind is no fault
-	e.Confidence = strings.ToLower(strings.TrimSpace(confidence))
+	if raw := m["confidence"]; kindOf(raw) == '"' { // analysed, not scored: any other kind is no fault
+		e.Confidence = strings.ToLower(strings.TrimSpace(text.Unquote(raw)))
+	}
 	switch { // null is allowed
 	case e.Field == "":
 		e.fault("no field name")
@@ -252,9 +244,9 @@ func (e *Entry) read(raw json.RawMessage) {
 		e.fault("no value: want a value or null")
 	case m["evidence"] == nil:
 		e.fault("no evidence")
-	case isObject && evidence["quote"] == nil:
+	case evidence != nil && evidence["quote"] == nil:
 		e.fault("no evidence.quote: want a quote or null")
-	case isObject && evidence["page"] == nil:
+	case evidence != nil && evidence["page"] == nil:
 		e.fault("no evidence.page: want a page or null")
 	}
 	e.checkStatus()
@@ -277,7 +269,7 @@ func (e *Entry) scalar(raw json.RawMessage, name string) Scalar {
 		e.fault("%s is not a string, number or boolean", name)
 		s.Bad = true
 	case '"':
-		json.Unmarshal(raw, &s.Text)
+		s.Text = text.Unquote(raw)
 	}
 	return s
 }
@@ -292,7 +284,7 @@ func (e *Entry) text(raw json.RawMessage, name string) Scalar {
 }
 
 // evidence reads quote and page. The names of both begin with prefix.
-func (e *Entry) evidence(m map[string]json.RawMessage, prefix string) Evidence {
+func (e *Entry) evidence(m map[string][]byte, prefix string) Evidence {
 	return Evidence{Quote: e.text(m["quote"], prefix+"quote"), Page: e.page(m["page"], prefix+"page")}
 }
 
@@ -313,8 +305,8 @@ func (e *Entry) page(raw json.RawMessage, name string) PageRef {
 }
 
 func (e *Entry) candidates(raw json.RawMessage) {
-	list, ok := as[[]json.RawMessage](raw)
-	if !ok && kindOf(raw) != 'n' {
+	list := text.Elements(raw)
+	if list == nil && kindOf(raw) != 'n' {
 		e.fault("candidates is not a list")
 	}
 	for i, raw := range list {

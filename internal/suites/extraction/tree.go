@@ -141,8 +141,8 @@ func (r *reading) read(n *node, value jsontext.Value, path string) {
 	null := value.Kind() == 'n' || len(value) == 0
 	switch {
 	case n.isObject():
-		var members map[string]jsontext.Value
-		if !null && (value.Kind() != '{' || json.Unmarshal(value, &members, loose) != nil) {
+		members := membersOf(value)
+		if !null && members == nil {
 			r.fault(path, n, value)
 			return
 		}
@@ -157,10 +157,10 @@ func (r *reading) read(n *node, value jsontext.Value, path string) {
 			}
 		}
 	case n.isList() && !null:
-		var records []jsontext.Value
-		if value.Kind() != '[' || json.Unmarshal(value, &records, loose) != nil {
+		records := text.Elements(value)
+		if records == nil {
 			if r.fault(path, n, value); value.Kind() == '{' {
-				records = []jsontext.Value{value}
+				records = [][]byte{value}
 			}
 		}
 		for i, v := range records {

@@ -326,18 +326,10 @@ type members map[string][]string
 
 func membersOf(object []byte) members {
 	fields := members{}
-	d := jsontext.NewDecoder(bytes.NewReader(object), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	_, err := d.ReadToken()
-	for err == nil && d.PeekKind() == '"' {
-		var key jsontext.Token
-		if key, err = d.ReadToken(); err != nil {
-			break
-		}
-		name := strings.ToLower(key.String())
-		var value jsontext.Value
-		value, err = d.ReadValue()
+	for name, value := range text.Members(bytes.TrimSpace(object)) {
+		name = strings.ToLower(name)
 		var s *string
-		switch kind := value.Kind(); {
+		switch kind := value[0]; {
 		case json.Unmarshal(value, &s) == nil && s != nil:
 			fields[name] = append(fields[name], *s)
 		case slices.Contains(rationaleKeys, name) && (kind == '[' || kind == '{'):

@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,8 +10,6 @@ import (
 	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/spanfile"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
@@ -72,12 +69,8 @@ func Parse(raw string, t *label.Taxonomy, spans []spanfile.Span) Parsed {
 // cut marks the list in which an answer ends that was cut off.
 func (p *Parsed) cut(data []byte) {
 	last := ""
-	d := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	_, err := d.ReadToken()
-	for err == nil && d.PeekKind() == '"' {
-		key, _ := d.ReadToken()
-		last = key.String()
-		err = d.SkipValue()
+	for key := range text.Members(data) {
+		last = key
 	}
 	if last == incorrect {
 		last = listFalse
