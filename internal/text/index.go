@@ -386,6 +386,7 @@ func foldTypography(s, join string) string {
 	s = joinLines(nfkc(unseenMarks.Replace(s)), join)
 	s = strings.Map(func(r rune) rune {
 		switch {
+		case r < utf8.RuneSelf && r != '`':
 		case strings.ContainsRune("‘’‚‛`‹›ʼ", r):
 			return '\''
 		case strings.ContainsRune("“”„‟«»", r):

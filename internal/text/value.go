@@ -45,6 +45,9 @@ const (
 //
 // Two texts that cannot be read as the type are compared by their [Fold].
 func Equal(t Type, a, b string) bool {
+	if a == b {
+		return true
+	}
 	switch t {
 	case Number, Integer, Money:
 		return equalNumbers(t, a, b)

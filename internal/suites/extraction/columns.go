@@ -41,7 +41,7 @@ func (m *Mapping) named() []string {
 
 // decode reads a record. What is neither a key of Scruple nor named by the mapping is kept.
 func (m *Mapping) decode(data []byte) (d Document, err error) {
-	if err := dataset.DecodeLoose(data, &d); err != nil {
+	if err := dataset.DecodeStrict(data, &d); err != nil {
 		return d, err
 	}
 	named := m.named()

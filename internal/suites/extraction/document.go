@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -45,12 +44,6 @@ type Gold struct {
 	Contains   string    `json:"evidence_must_contain,omitempty"` // or text that such a passage must contain
 	Page       int       `json:"page,omitempty"`
 	Note       string    `json:"note,omitempty"` // why the field is ambiguous
-}
-
-// UnmarshalJSONFrom refuses unknown keys, which a document may have.
-func (g *Gold) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	type plain Gold
-	return json.UnmarshalDecode(d, (*plain)(g), json.RejectUnknownMembers(true))
 }
 
 // A literal is the text of a JSON string, number or boolean; "" for null.
@@ -192,9 +185,8 @@ func (g *Gold) checkValues(t text.Type, index *text.Index, rules goldRules, wron
 		return
 	}
 	quote := text.Minimal(g.Quote)
-	shown := slices.ContainsFunc(right, func(v literal) bool {
-		return !blank(v) && strings.Contains(quote, text.Minimal(string(v))) || text.Contains(t, quote, string(v))
-	})
+	shown := slices.ContainsFunc(right, func(v literal) bool { return !blank(v) && strings.Contains(quote, text.Minimal(string(v))) }) ||
+		slices.ContainsFunc(right, func(v literal) bool { return text.Contains(t, quote, string(v)) })
 	serious.add(!shown,
 		"evidence_quote %q does not contain the value %q: %s", clip(g.Quote), clip(string(g.Correct)), remedy)
 }

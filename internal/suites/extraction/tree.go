@@ -206,7 +206,7 @@ func (d *Document) expand(s *Schema, warn func(string)) error {
 // goldOf is the gold of a leaf: a value, null, or an object with the keys of ground_truth.
 func goldOf(value jsontext.Value) (g Gold, err error) {
 	if value.Kind() == '{' {
-		err = json.Unmarshal(value, &g)
+		err = json.Unmarshal(value, &g, json.RejectUnknownMembers(true))
 		return g, err
 	}
 	if len(value) > 0 {
