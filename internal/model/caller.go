@@ -23,8 +23,8 @@ type Wire interface {
 	// Encode encodes the body of a request without the parameters that the model
 	// is known to refuse, and describes the changes.
 	Encode(r *eval.Request, refused Refused) (body []byte, adapted []string, err error)
-	// Decode reads the body of a success. Its errors are [Malformed] or
-	// [InBody], beside the usage that the body states all the same.
+	// Decode reads the body of a success. Its errors are [Malformed], [InBody] or
+	// of [End], beside the usage that the body states all the same.
 	Decode(body []byte) (eval.Response, error)
 }
 
@@ -167,19 +167,6 @@ func (c *Caller) read(x *Exchange) (eval.Response, error) {
 		return eval.Response{}, Malformed("the answer is empty")
 	}
 	return c.wire.Decode(body)
-}
-
-// StopOf is why a response ended, by what a format's reasons mean: that the model refused, if
-// it says so, whatever the reason, and that it calls tools, if it does.
-func StopOf(r *eval.Response, reasons map[string]eval.Stop) eval.Stop {
-	stop := cmp.Or(reasons[r.StopReason], eval.StopOther)
-	switch {
-	case r.Refusal != "":
-		return eval.StopRefused
-	case stop == eval.StopEnd && len(r.ToolCalls) > 0:
-		return eval.StopTool
-	}
-	return stop
 }
 
 // An Address is the part of a [Wire] whose requests all go to one URL.
