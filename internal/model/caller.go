@@ -156,6 +156,9 @@ func (c *Caller) read(x *Exchange) (eval.Response, error) {
 	body := bytes.TrimPrefix(x.Body, []byte("\ufeff"))
 	switch {
 	case kind == "text/event-stream":
+		if raw := errorEvent(body); raw != nil {
+			return eval.Response{}, InBody(raw)
+		}
 		return eval.Response{}, Malformed("the server sent an event stream, which was not requested")
 	case kind == "text/html" || strings.HasSuffix(kind, "xml"):
 		e := Malformed("the answer is %s, not JSON: %s", kind, plainText(body))
