@@ -108,15 +108,15 @@ func (c *Caller) once(ctx context.Context, r *eval.Request, refused Refused) (ev
 	if x.Err != nil {
 		return eval.Response{}, nil, c.keys.Clean(incomplete(ctx, x))
 	}
-	if x.Status < 200 || x.Status > 299 {
-		return c.failed(x, x.Body, r.Name, adapted)
-	}
 	response, err := c.read(x)
-	var inside *inBody
+	failed, complains := x.Status < 200 || x.Status > 299, x.Body
+	if inside, ok := errors.AsType[*inBody](err); ok && !failed {
+		failed, complains = true, []byte(`{"error":`+string(inside.raw)+`}`)
+	}
 	switch {
-	case errors.As(err, &inside):
-		refusal, said, err := c.failed(x, []byte(`{"error":`+string(inside.raw)+`}`), r.Name, adapted)
-		refusal.Usage = response.Usage
+	case failed:
+		refusal, said, err := c.failed(x, complains, r.Name, adapted)
+		refusal.Usage = response.Usage // what the error states that it took
 		return refusal, said, err
 	case err != nil:
 		e := FromTransport(ctx, err)

@@ -209,6 +209,15 @@ func TestFailuresStateTheirUsage(t *testing.T) {
 		if r, err := client.Complete(t.Context(), request()); err != nil || r.Stop != eval.StopRefused || r.Usage.Input != 100 {
 			t.Errorf("%s: a refusal: %+v, %v", f.name, r, err)
 		}
+		server.Answer(502, bodies[0], nil)
+		r, err := client.Complete(t.Context(), request())
+		if failure(t, err); r.Usage.Input != 100 || r.Usage.Output != 50 {
+			t.Errorf("%s: an HTTP error: usage %+v, want that of the body", f.name, r.Usage)
+		}
+		server.Answer(400, `{"error":{"code":"content_filter","message":"no"},`+usage, nil)
+		if r, err := client.Complete(t.Context(), request()); err != nil || r.Stop != eval.StopRefused || r.Usage.Input != 100 {
+			t.Errorf("%s: a refusal with an HTTP error: %+v, %v", f.name, r, err)
+		}
 	}
 }
 
