@@ -295,7 +295,11 @@ func cellOf(value jsontext.Value) Cell {
 		}
 		return Cell{string(value), list}
 	}
-	return Cell{Text: string(value)}
+	c := Cell{Text: string(value)}
+	if value.Kind() == '0' {
+		c.kind = number
+	}
+	return c
 }
 
 // items returns the items of a JSON list of strings, numbers and booleans.

@@ -66,6 +66,7 @@ const (
 	scalar kind = iota
 	list
 	nested // an object, or a list of lists or objects
+	number // of JSON
 )
 
 // Text returns a value without white space around it.
