@@ -92,7 +92,7 @@ const (
 	exitFail           = 1   // the gate failed, verify found a difference, or compare --fail-on-regression a regression
 	exitUsage          = 2   // bad usage or bad input
 	exitNotAllowed     = 3   // not allowed, or not enough evidence to decide
-	exitInfrastructure = 4   // a provider, the store, the disk or too many trials failed
+	exitInfrastructure = 4   // a provider, the store, the disk or too many trials failed, or the output was closed
 	exitInterrupted    = 130 // stopped by Ctrl-C
 )
 
@@ -102,8 +102,8 @@ const exitCodes = `Exit codes, the same for every command:
   1    the gate failed, verify found a difference, or compare --fail-on-regression a regression
   2    bad usage or bad input
   3    not allowed, or not enough evidence to decide
-  4    infrastructure: a provider, the store, the disk, or more failed trials than the
-       study allows
+  4    infrastructure: a provider, the store, the disk, output that its reader closed, or
+       more failed trials than the study allows
   130  interrupted; run the same command to resume
 `
 
@@ -136,7 +136,7 @@ func exitCode(err error) int {
 		return exitNotAllowed
 	case errors.As(err, &e):
 		return e.code
-	case disk.Full(err):
+	case disk.Full(err), errors.Is(err, syscall.EPIPE): // the reader of a pipe has ended, as head does
 		return exitInfrastructure
 	case errors.Is(err, store.ErrNotFound):
 		return exitUsage

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,6 +26,7 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{errors.New("no such study"), exitUsage},
 		{errors.New("store is a word of the study"), exitUsage},
+		{fmt.Errorf("exporting calls: %w", &fs.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.EPIPE}), exitInfrastructure},
 		{broken, exitInfrastructure},
 		{fmt.Errorf("reading run r: %w", broken), exitInfrastructure},
 		{&store.Error{Path: "s.db", Err: store.ErrLocked}, exitInfrastructure},
@@ -56,11 +59,15 @@ type refusing struct{ err error }
 
 func (w refusing) Write([]byte) (int, error) { return 0, w.err }
 
-// Output that cannot be written is no success, unless its reader has seen enough.
+// Output that cannot be written is no success, unless its reader has seen enough of a text that
+// nothing depends on. It is never bad input.
 func TestOutputThatCannotBeWritten(t *testing.T) {
-	for _, args := range [][]string{{}, {"help"}, {"stats", "--help"}} {
+	for _, args := range [][]string{{}, {"help"}, {"stats", "--help"}, {"stats", "--list"}, {"stats", "--list", "--json"}} {
 		for why, want := range map[error]int{syscall.ENOSPC: exitInfrastructure, syscall.EIO: exitInfrastructure, syscall.EPIPE: exitOK} {
 			var said bytes.Buffer
+			if slices.Contains(args, "--list") {
+				want = exitInfrastructure
+			}
 			code := execute(t.Context(), args, strings.NewReader(""), refusing{why}, &said, func(string) string { return "" })
 			if code != want || strings.Contains(said.String(), why.Error()) != (want != exitOK) || strings.Count(said.String(), "\n") > 1 {
 				t.Errorf("%v, %v: exit code %d and %q, want %d", args, why, code, &said, want)

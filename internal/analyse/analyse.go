@@ -185,6 +185,7 @@ func (a *Analysis) addTo(arm string, add func(*Arm)) {
 func (a *Arm) addCalls(n eval.ArmCalls) {
 	cost := Number(n.CostUSD)
 	a.Estimated += n.Estimated
+	a.OddEnds += n.OddEnds
 	a.Reused += n.Reused
 	a.ReusedUSD += Number(n.ReusedUSD)
 	if n.Unpriced > 0 {
@@ -369,6 +370,10 @@ func warnings(a *Analysis, q Question) []string {
 		}
 		if arm.Estimated > 0 {
 			w = append(w, fmt.Sprintf("%s: the provider did not count the tokens of %s; tokens and costs are estimated, on the high side", arm.ID, text.Plural(arm.Estimated, "answer", "answers")))
+		}
+		if arm.OddEnds > 0 {
+			w = append(w, fmt.Sprintf("%s: %s ended for an unknown reason and may not be complete; the texts count as they are (the reasons: stop_reason in `scruple export --table calls`)",
+				arm.ID, text.Plural(arm.OddEnds, "answer", "answers")))
 		}
 		if len(arm.Versions) > 1 {
 			w = append(w, fmt.Sprintf("%s: %d versions of its model answered; its numbers mix them", arm.ID, len(arm.Versions)))

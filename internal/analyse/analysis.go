@@ -274,6 +274,7 @@ type Arm struct {
 	Reasoning    int    `json:"reasoning_tokens"`
 	CostUSD      Number `json:"cost_usd"`                  // undefined if a price is unknown
 	Estimated    int    `json:"estimated_calls,omitempty"` // answers, judges' included, whose usage is estimated
+	OddEnds      int    `json:"odd_ends,omitempty"`        // answers, judges' included, that ended for an unknown reason
 	// LatencyMS is the latency of answered calls, if the study reports it.
 	LatencyMS    *Latency `json:"latency_ms,omitempty"`
 	JudgeCalls   int      `json:"judge_calls,omitempty"`

@@ -228,3 +228,24 @@ func TestNoHalfRecords(t *testing.T) {
 		}
 	}
 }
+
+// An id is the same however a number is written; a text stays as it is.
+func TestIDs(t *testing.T) {
+	for data, want := range map[string]ID{`7`: "7", `7.0`: "7", `70e-1`: "7", `-0.0`: "0", `7.5`: "7.5", `12345678901234567890`: "12345678901234567890",
+		`"7.0"`: "7.0", `"a\u00e9"`: "aé", `null`: ""} {
+		var r struct {
+			ID ID `json:"id"`
+		}
+		if err := DecodeStrict([]byte(`{"id": `+data+`}`), &r); err != nil || r.ID != want {
+			t.Errorf("%s: got %q, %v; want %q", data, r.ID, err, want)
+		}
+	}
+	for _, data := range []string{`true`, `[7]`, `{}`} {
+		var r struct {
+			ID ID `json:"id"`
+		}
+		if err := DecodeStrict([]byte(`{"id": `+data+`}`), &r); err == nil {
+			t.Errorf("%s was read as %q", data, r.ID)
+		}
+	}
+}

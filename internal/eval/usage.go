@@ -13,6 +13,7 @@ type ArmCalls struct {
 	CostUSD   float64
 	Unpriced  int // answered calls with unknown cost
 	Estimated int // answered calls whose usage is estimated
+	OddEnds   int // answered calls whose answers ended for an unknown reason
 	// Reused counts the calls whose answers were taken from other calls. Their
 	// tokens and cost, ReusedUSD, are in the sums but were not paid again.
 	Reused    int
@@ -30,6 +31,7 @@ func (a *ArmCalls) Add(b ArmCalls) {
 	a.CostUSD += b.CostUSD
 	a.Unpriced += b.Unpriced
 	a.Estimated += b.Estimated
+	a.OddEnds += b.OddEnds
 	a.Reused += b.Reused
 	a.ReusedUSD += b.ReusedUSD
 }

@@ -23,8 +23,8 @@ type Wire interface {
 	// Encode encodes the body of a request without the parameters that the model
 	// is known to refuse, and describes the changes.
 	Encode(r *eval.Request, refused Refused) (body []byte, adapted []string, err error)
-	// Decode reads the body of a success. Its errors are [Malformed] or
-	// [InBody], beside the usage that the body states all the same.
+	// Decode reads the body of a success. Its errors are [Malformed], [InBody] or
+	// of [End], beside the usage that the body states all the same.
 	Decode(body []byte) (eval.Response, error)
 }
 
@@ -108,15 +108,15 @@ func (c *Caller) once(ctx context.Context, r *eval.Request, refused Refused) (ev
 	if x.Err != nil {
 		return eval.Response{}, nil, c.keys.Clean(incomplete(ctx, x))
 	}
-	if x.Status < 200 || x.Status > 299 {
-		return c.failed(x, x.Body, r.Name, adapted)
-	}
 	response, err := c.read(x)
-	var inside *inBody
+	failed, complains := x.Status < 200 || x.Status > 299, x.Body
+	if inside, ok := errors.AsType[*inBody](err); ok && !failed {
+		failed, complains = true, []byte(`{"error":`+string(inside.raw)+`}`)
+	}
 	switch {
-	case errors.As(err, &inside):
-		refusal, said, err := c.failed(x, []byte(`{"error":`+string(inside.raw)+`}`), r.Name, adapted)
-		refusal.Usage = response.Usage
+	case failed:
+		refusal, said, err := c.failed(x, complains, r.Name, adapted)
+		refusal.Usage = response.Usage // what the error states that it took
 		return refusal, said, err
 	case err != nil:
 		e := FromTransport(ctx, err)
@@ -156,6 +156,9 @@ func (c *Caller) read(x *Exchange) (eval.Response, error) {
 	body := bytes.TrimPrefix(x.Body, []byte("\ufeff"))
 	switch {
 	case kind == "text/event-stream":
+		if raw := errorEvent(body); raw != nil {
+			return eval.Response{}, InBody(raw)
+		}
 		return eval.Response{}, Malformed("the server sent an event stream, which was not requested")
 	case kind == "text/html" || strings.HasSuffix(kind, "xml"):
 		e := Malformed("the answer is %s, not JSON: %s", kind, plainText(body))
@@ -167,19 +170,6 @@ func (c *Caller) read(x *Exchange) (eval.Response, error) {
 		return eval.Response{}, Malformed("the answer is empty")
 	}
 	return c.wire.Decode(body)
-}
-
-// StopOf is why a response ended, by what a format's reasons mean: that the model refused, if
-// it says so, whatever the reason, and that it calls tools, if it does.
-func StopOf(r *eval.Response, reasons map[string]eval.Stop) eval.Stop {
-	stop := cmp.Or(reasons[r.StopReason], eval.StopOther)
-	switch {
-	case r.Refusal != "":
-		return eval.StopRefused
-	case stop == eval.StopEnd && len(r.ToolCalls) > 0:
-		return eval.StopTool
-	}
-	return stop
 }
 
 // An Address is the part of a [Wire] whose requests all go to one URL.

@@ -116,6 +116,14 @@ func TestFaults(t *testing.T) {
 			want: model.Error{Kind: eval.ErrMalformed, Message: "the answer is text/html, not JSON: {}"}},
 		{name: "event stream though none was asked for", status: 200, body: "data: {}\n\n", header: map[string]string{"Content-Type": "text/event-stream"},
 			want: model.Error{Kind: eval.ErrMalformed, Message: "the server sent an event stream, which was not requested"}},
+		{name: "error in an event stream", status: 200, body: ": ping\n\nevent: message_start\ndata: {\"type\":\"message_start\"}\n\nevent: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n",
+			header: map[string]string{"Content-Type": "text/event-stream; charset=utf-8"}, want: model.Error{Kind: eval.ErrOverloaded, Message: "Overloaded"}},
+		{name: "error in an event stream, with CRLF", status: 200, body: "data:{\"error\":{\"message\":\"slow down\",\"code\":429}}\r\n\r\ndata: [DONE]\r\n\r\n", header: map[string]string{"Content-Type": "text/event-stream"},
+			want: model.Error{Kind: eval.ErrRateLimited, Message: "slow down"}},
+		{name: "error in an event stream, as an event of Responses", status: 200, body: "event: error\ndata: {\"type\":\"error\",\"code\":\"server_error\",\"message\":\"Something broke\"}\n\n", header: map[string]string{"Content-Type": "text/event-stream"},
+			want: model.Error{Kind: eval.ErrUnavailable, Message: "Something broke"}},
+		{name: "failed response in an event stream", status: 200, body: "data: {\"type\":\"response.failed\",\"response\":{\"error\":{\"code\":\"server_error\",\"message\":\"Something broke\"}}}\n\n", header: map[string]string{"Content-Type": "text/event-stream"},
+			want: model.Error{Kind: eval.ErrUnavailable, Message: "Something broke"}},
 		{name: "empty body", status: 200, want: model.Error{Kind: eval.ErrMalformed, Message: "the answer is empty"}},
 		{name: "blank body", status: 200, body: " \n\n ", want: model.Error{Kind: eval.ErrMalformed, Message: "the answer is empty"}},
 		{name: "error in a success, by code", status: 200, body: `{"error":{"message":"Provider returned error","code":429}}`, want: model.Error{Kind: eval.ErrRateLimited, Message: "Provider returned error"}},
@@ -200,6 +208,90 @@ func TestFailuresStateTheirUsage(t *testing.T) {
 		server.Answer(200, `{"error":{"code":"content_filter","message":"no"},`+usage, nil)
 		if r, err := client.Complete(t.Context(), request()); err != nil || r.Stop != eval.StopRefused || r.Usage.Input != 100 {
 			t.Errorf("%s: a refusal: %+v, %v", f.name, r, err)
+		}
+		server.Answer(502, bodies[0], nil)
+		r, err := client.Complete(t.Context(), request())
+		if failure(t, err); r.Usage.Input != 100 || r.Usage.Output != 50 {
+			t.Errorf("%s: an HTTP error: usage %+v, want that of the body", f.name, r.Usage)
+		}
+		server.Answer(400, `{"error":{"code":"content_filter","message":"no"},`+usage, nil)
+		if r, err := client.Complete(t.Context(), request()); err != nil || r.Stop != eval.StopRefused || r.Usage.Input != 100 {
+			t.Errorf("%s: a refusal with an HTTP error: %+v, %v", f.name, r, err)
+		}
+	}
+}
+
+// Why an answer ended, and whether an empty one, or its text, is an answer: one rule for all formats.
+func TestEnds(t *testing.T) {
+	bodies := map[string]string{
+		"anthropic":        `{"content":[{"type":"text","text":%q}],"stop_reason":%s,"usage":{"input_tokens":9}}`,
+		"openai":           `{"choices":[{"message":{"content":%q},"finish_reason":%s}],"usage":{"prompt_tokens":9}}`,
+		"openai_responses": `{"status":"incomplete","output":[{"type":"message","content":[{"type":"output_text","text":%q}]}],"incomplete_details":{"reason":%s},"usage":{"input_tokens":9}}`,
+		"google":           `{"candidates":[{"content":{"parts":[{"text":%q}]},"finishReason":%s}],"usageMetadata":{"promptTokenCount":9}}`,
+	}
+	const failed = eval.Stop("failed")
+	tests := []struct {
+		format      string // "" is all
+		reasons     string
+		empty, text eval.Stop
+	}{
+		{"anthropic", "end_turn stop_sequence", eval.StopEnd, eval.StopEnd},
+		{"anthropic", "max_tokens model_context_window_exceeded", eval.StopLength, eval.StopLength},
+		{"anthropic", "refusal", eval.StopRefused, eval.StopRefused},
+		{"anthropic", "tool_use", eval.StopTool, eval.StopTool},
+		{"anthropic", "pause_turn", failed, failed},
+		{"openai", "stop eos eos_token COMPLETE", eval.StopEnd, eval.StopEnd},
+		{"openai", "length model_length MAX_TOKENS", eval.StopLength, eval.StopLength},
+		{"openai", "content_filter sensitive SAFETY", eval.StopRefused, eval.StopRefused},
+		{"openai", "error network_error abort insufficient_system_resource", failed, failed},
+		{"openai_responses", "max_output_tokens", eval.StopLength, eval.StopLength},
+		{"openai_responses", "content_filter", eval.StopRefused, eval.StopRefused},
+		{"openai_responses", "null", failed, failed},
+		{"google", "STOP", eval.StopEnd, eval.StopEnd},
+		{"google", "MAX_TOKENS", eval.StopLength, eval.StopLength},
+		{"google", "SAFETY RECITATION LANGUAGE BLOCKLIST PROHIBITED_CONTENT SPII MODEL_ARMOR IMAGE_SAFETY", eval.StopRefused, eval.StopRefused},
+		{"google", "MALFORMED_FUNCTION_CALL UNEXPECTED_TOOL_CALL", eval.StopTool, eval.StopTool},
+		{"", "OTHER FINISH_REASON_UNSPECIFIED something_new", failed, eval.StopOther},
+	}
+	for i, f := range formats {
+		server := wiretest.NewServer(t)
+		client := open(t, i, server.URL)
+		check := func(reason, text string, want eval.Stop) {
+			quoted := `"` + reason + `"`
+			if reason == "null" {
+				quoted, reason = reason, ""
+			}
+			server.Answer(200, fmt.Sprintf(bodies[f.name], text, quoted), nil)
+			r, err := client.Complete(t.Context(), request())
+			switch {
+			case r.Usage.Input != 9:
+				t.Errorf("%s: %q with text %q: the usage is lost: %+v", f.name, reason, text, r.Usage)
+			case want != failed:
+				if err != nil || r.Stop != want || r.StopReason != reason || r.Text != text {
+					t.Errorf("%s: %q with text %q: got %+v, %v; want %s", f.name, reason, text, r, err, want)
+				}
+			default:
+				kind := eval.ErrUnavailable
+				if reason == "insufficient_system_resource" {
+					kind = eval.ErrOverloaded
+				}
+				if e := failure(t, err); e.Kind != kind || e.Status != 200 || !strings.Contains(e.Message, reason) {
+					t.Errorf("%s: %q with text %q: got %v, want %s and the reason", f.name, reason, text, e, kind)
+				}
+			}
+		}
+		for _, test := range tests {
+			if test.format == "" || test.format == f.name {
+				for reason := range strings.FieldsSeq(test.reasons) {
+					check(reason, "", test.empty)
+					check(reason, "On", test.text)
+				}
+			}
+		}
+		check("OTHER", " ", failed)
+		if f.name != "openai_responses" {
+			check("null", "", failed)
+			check("null", "On", eval.StopOther)
 		}
 	}
 }

@@ -246,6 +246,31 @@ func Malformed(format string, args ...any) *Error {
 // InBody is the error of a success that carries an error object.
 func InBody(raw json.RawMessage) error { return &inBody{raw} }
 
+// errorEvent finds the error of an event stream, nil if it has none: beside a type, in the response
+// that failed, or an event that is one.
+func errorEvent(stream []byte) json.RawMessage {
+	for line := range bytes.Lines(stream) {
+		data, ok := bytes.CutPrefix(line, []byte("data:"))
+		var event struct {
+			Type     Word             `json:"type"`
+			Error    json.RawMessage  `json:"error"`
+			Response Loose[errorBody] `json:"response"`
+		}
+		if !ok || json.Unmarshal(data, &event) != nil {
+			continue
+		}
+		for _, raw := range []json.RawMessage{event.Error, event.Response.Value.Error} {
+			if Present(raw) {
+				return raw
+			}
+		}
+		if event.Type == "error" {
+			return bytes.TrimSpace(data)
+		}
+	}
+	return nil
+}
+
 type inBody struct{ raw json.RawMessage }
 
 func (*inBody) Error() string { return "the answer is an error" }

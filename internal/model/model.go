@@ -45,7 +45,7 @@ type Error struct {
 	// certificate.
 	Unreachable bool
 	// Unanswered means that the request may have been received, and is paid if it was: the
-	// connection was lost, or the time was over.
+	// connection was lost, the time was over, or the service did not finish the answer.
 	Unanswered bool
 	// Final means that the same request will fail again, whatever its kind; if Unreachable,
 	// every other one too.

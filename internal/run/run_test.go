@@ -283,11 +283,14 @@ func TestRetriesFollowTheScheduleAndRetryAfter(t *testing.T) {
 func TestWhatIsCountedIsAtLeastWhatWasSent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var mu sync.Mutex
-		paid, ends := 0, rapid.SliceOfN(rapid.IntRange(0, 6), 20, 20).Draw(t, "ends")
+		paid, stated, ends := 0, 0, rapid.SliceOfN(rapid.IntRange(0, 6), 20, 20).Draw(t, "ends")
 		c := replying(func(n int, _ *eval.Request) error {
 			mu.Lock()
 			defer mu.Unlock()
 			paid++
+			if ends[n-1] >= 5 { // it states its usage
+				stated += 5
+			}
 			switch ends[n-1] {
 			case 0:
 				return context.DeadlineExceeded
@@ -301,7 +304,7 @@ func TestWhatIsCountedIsAtLeastWhatWasSent(t *testing.T) {
 			case 4:
 				return &model.Error{Kind: eval.ErrMalformed, Status: 200}
 			case 5:
-				return &model.Error{Kind: eval.ErrUnavailable, Status: 200} // which states its usage
+				return &model.Error{Kind: eval.ErrUnavailable, Status: 200}
 			}
 			return nil
 		})
@@ -315,9 +318,14 @@ func TestWhatIsCountedIsAtLeastWhatWasSent(t *testing.T) {
 		}
 		s := quick
 		s.Concurrency, s.Retries = 1, make([]time.Duration, 3)
-		e := run.New(s, newMemory(), models(c), run.Spent{}, nil)
+		p, m := &refusals{}, models(c)
+		m["m"].Pace = p
+		e := run.New(s, newMemory(), m, run.Spent{}, nil)
 		if err := e.Perform(context.Background(), steps{n: 1}, nil, trials(5, false)); err != nil {
 			t.Fatal(err)
+		}
+		if p.used != stated {
+			t.Fatalf("%d tokens count in tokens_per_minute, and %d were stated", p.used, stated)
 		}
 		if spent := e.Spent(); spent.Tokens < 5*paid || spent.Cost != float64(paid)/2 {
 			t.Fatalf("%d tokens and $%v are counted, and %d requests were paid", spent.Tokens, spent.Cost, paid)
@@ -325,15 +333,16 @@ func TestWhatIsCountedIsAtLeastWhatWasSent(t *testing.T) {
 	})
 }
 
-// A refusals pace notes for how long a model is closed for all.
+// A refusals pace notes for how long a model is closed for all, and the tokens used.
 type refusals struct {
-	run.Pace
+	used  int
 	waits []time.Duration
 }
 
-func (*refusals) Free() bool                   { return true }
-func (*refusals) Used(eval.Usage)              {}
-func (p *refusals) Refused(wait time.Duration) { p.waits = append(p.waits, wait) }
+func (*refusals) Free() bool                                 { return true }
+func (*refusals) Wait(context.Context, <-chan struct{}) bool { return true }
+func (p *refusals) Used(u eval.Usage)                        { p.used += u.TotalInput() + u.TotalOutput() }
+func (p *refusals) Refused(wait time.Duration)               { p.waits = append(p.waits, wait) }
 
 // A model is closed for others while a call waits, not for hours after which no call waits.
 func TestLongDelaysCloseNoModel(t *testing.T) {

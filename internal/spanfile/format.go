@@ -288,13 +288,13 @@ func (w *wireSpan) place(ruler *Ruler, unit Unit, earlier []Span) (s Span, note 
 
 // wireLine is a line of JSON Lines: the suite's own, Prodigy's or WNUT17's.
 type wireLine struct {
-	ID      json.RawMessage `json:"id"`
-	Text    string          `json:"text"`
-	Input   string          `json:"input"`
-	Spans   []wireSpan      `json:"spans"`
-	Group   string          `json:"group"`
-	Cluster string          `json:"cluster"`
-	Split   string          `json:"split"`
+	ID      dataset.ID `json:"id"`
+	Text    string     `json:"text"`
+	Input   string     `json:"input"`
+	Spans   []wireSpan `json:"spans"`
+	Group   string     `json:"group"`
+	Cluster string     `json:"cluster"`
+	Split   string     `json:"split"`
 	// Prodigy
 	InputHash *int64  `json:"_input_hash"`
 	TaskHash  *int64  `json:"_task_hash"`
@@ -325,20 +325,12 @@ func (w *wireLine) misspelled() (name, meant string) {
 	for _, own := range []struct {
 		name  string
 		lacks bool
-	}{{"id", w.ID == nil}, {"spans", w.Spans == nil}, {"group", w.Group == ""}, {"cluster", w.Cluster == ""}, {"split", w.Split == ""}} {
+	}{{"id", w.ID == ""}, {"spans", w.Spans == nil}, {"group", w.Group == ""}, {"cluster", w.Cluster == ""}, {"split", w.Split == ""}} {
 		if i := slices.IndexFunc(others, func(other string) bool { return own.lacks && plain(other) == plain(own.name) }); i >= 0 {
 			return others[i], own.name
 		}
 	}
 	return "", ""
-}
-
-func idOf(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	return string(raw) // a number
 }
 
 func (d *reader) lines(data []byte) error {
@@ -353,7 +345,7 @@ func (d *reader) lines(data []byte) error {
 			d.fail(i+1, "%w", err)
 			continue
 		}
-		doc := Doc{ID: idOf(w.ID), Text: cmp.Or(w.Text, w.Input), Group: w.Group, Cluster: w.Cluster, Split: w.Split, Line: i + 1}
+		doc := Doc{ID: string(w.ID), Text: cmp.Or(w.Text, w.Input), Group: w.Group, Cluster: w.Cluster, Split: w.Split, Line: i + 1}
 		if doc.Split != "" && doc.Split != "dev" && doc.Split != "test" {
 			d.fail(i+1, "text %s: split %q: want dev or test", doc.ID, doc.Split)
 			continue
@@ -463,8 +455,8 @@ func (d *reader) snapshot(data []byte) (err error) {
 
 // studioData are the data of a task of Label Studio.
 type studioData struct {
-	ID   json.RawMessage `json:"id,omitempty"`
-	Text string          `json:"text"`
+	ID   dataset.ID `json:"id,omitempty"`
+	Text string     `json:"text"`
 }
 
 // studioUnit is what offsets count, by the texts of regions: in newer versions of Label Studio code
@@ -522,10 +514,7 @@ func (d *reader) list(data []byte) error {
 	unit := studioUnit(tasks)
 	several, others, labels, unannotated, unsure := 0, 0, 0, 0, 0
 	for _, task := range tasks {
-		doc := Doc{ID: idOf(task.ID), Text: task.Data.Text}
-		if id := task.Data.ID; len(id) > 0 && string(id) != "null" {
-			doc.ID = idOf(id)
-		}
+		doc := Doc{ID: string(cmp.Or(task.Data.ID, task.ID)), Text: task.Data.Text}
 		made := slices.DeleteFunc(task.Annotations, func(a Annotation) bool { return a.Cancelled })
 		var spans []wireSpan
 		if doc.Labelled = len(made) > 0 && made[0].Result != nil; doc.Labelled {

@@ -199,6 +199,7 @@ func TestErrors(t *testing.T) {
 		`{"id": "a", "text": "x", "spans": [{"label": "l"}]}`:                                        "spans[0] has neither start and end nor text",
 		`{"id": "a", "text": "x", "spans": [{"start": 0, "end": 1, "label": "l", "confidence": 2}]}`: "confidence 2: want 0 to 1",
 		"{\"id\": \"a\", \"text\": \"x\"}\n{\"id\": \"a\", \"text\": \"y\"}":                         `f:2: duplicate id "a": also text 1`,
+		"{\"id\": 7, \"text\": \"x\"}\n{\"id\": 7.0, \"text\": \"y\"}":                               `f:2: duplicate id "7": also text 1`,
 		"{\"id\": \"a\", \"text\": \"x\"}\n{\"id\": \"b\", \"text\": 3}":                             "f:2: column",
 		`{"id": "a", "text": "x", "Spans": []}`:                                                      `f:1: "Spans" is not "spans": rename it`,
 		`{"id": "a", "text": "x", "span": []}`:                                                       `f:1: "span" is not "spans": rename it`,

@@ -192,9 +192,9 @@ func writeLabelStudio(w io.Writer, docs []Doc) error {
 
 // A Task is a task of Label Studio with its data.
 type Task[D any] struct {
-	ID          json.RawMessage `json:"id,omitempty"`
-	Data        *D              `json:"data"`
-	Annotations []Annotation    `json:"annotations"`
+	ID          dataset.ID   `json:"id,omitempty"`
+	Data        *D           `json:"data"`
+	Annotations []Annotation `json:"annotations"`
 }
 
 // An Annotation is the answer of a person to a task.

@@ -497,7 +497,7 @@ func testAttempts(t *testing.T, place place) {
 	j := journal(t, db, r)
 	defer j.Close()
 	c.Sent = []eval.Attempt{{At: 3, Ended: true, Tokens: 100, CostUSD: 2}}
-	c.Response.Usage.Estimated = true
+	c.Response.Usage.Estimated, c.Response.Stop = true, eval.StopOther
 	if err := j.Append(c); err != nil {
 		t.Fatal(err)
 	}
@@ -513,7 +513,7 @@ func testAttempts(t *testing.T, place place) {
 	}
 	sums, err := db.CallSums(t.Context(), r)
 	arms := sums.ByArm()
-	if err != nil || len(arms) != 1 || arms[0].Calls != 1 || arms[0].Requests != 3 || arms[0].Estimated != 1 {
+	if err != nil || len(arms) != 1 || arms[0].Calls != 1 || arms[0].Requests != 3 || arms[0].Estimated != 1 || arms[0].OddEnds != 1 {
 		t.Errorf("%+v, %v", arms, err)
 	}
 	// A request that was not answered in time or not readably, or whose connection was lost, may be paid.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -116,6 +117,17 @@ func (c *Columns) Text(r Row, known string) string {
 		return strings.Join(c.Table.List(cell), ",")
 	}
 	return cell.Text
+}
+
+// ID returns the value of a known column as an id: that of a number of JSON is a [dataset.ID].
+func (c *Columns) ID(r Row, known string) string {
+	cell := c.Cell(r, known)
+	if cell.kind != number {
+		return c.Text(r, known)
+	}
+	var id dataset.ID
+	_ = id.UnmarshalJSON([]byte(cell.Text)) // a number is one
+	return string(id)
 }
 
 // Errorf is an error about the value of a known column, or about the row.

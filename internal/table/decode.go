@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -100,9 +101,16 @@ func keepReturns(data []byte) []byte {
 	return kept
 }
 
+// sep matches the first line that names the separator for Excel, and which some programs save as a record.
+var sep = regexp.MustCompile(`^(?i:"?sep=([,;|\t:^~])"?)[,;\t]*\r*\n`)
+
 func (t *Table) csv() {
 	t.text = keepReturns(t.text)
-	t.comma = separator(t.text)
+	if named := sep.FindSubmatch(t.text); named != nil {
+		t.comma, t.text = rune(named[1][0]), t.text[len(named[0])-1:] // its line is empty now
+	} else {
+		t.comma = separator(t.text)
+	}
 	r := newCSV(t.text, t.comma)
 	r.ReuseRecord = true
 	named := 0 // fields of the header, some without a name
@@ -287,7 +295,11 @@ func cellOf(value jsontext.Value) Cell {
 		}
 		return Cell{string(value), list}
 	}
-	return Cell{Text: string(value)}
+	c := Cell{Text: string(value)}
+	if value.Kind() == '0' {
+		c.kind = number
+	}
+	return c
 }
 
 // items returns the items of a JSON list of strings, numbers and booleans.

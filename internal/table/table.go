@@ -1,4 +1,5 @@
-// Package table reads and writes tables: CSV with commas, semicolons or tabs, a sheet of
+// Package table reads and writes tables: CSV with commas, semicolons or tabs, or the separator that
+// a first line such as sep=; names for Excel, a sheet of
 // an XLSX workbook, a JSON array of objects, and JSON Lines; text in UTF-8, or in UTF-16
 // with a byte order mark; plain or compressed with gzip. The content decides, not the
 // name, except that names ending in .csv and .tsv are never JSON, and those in .json,
@@ -65,6 +66,7 @@ const (
 	scalar kind = iota
 	list
 	nested // an object, or a list of lists or objects
+	number // of JSON
 )
 
 // Text returns a value without white space around it.

@@ -240,7 +240,7 @@ func (wire) Decode(body []byte) (eval.Response, error) {
 	case a.Content == nil:
 		return r, model.Malformed("the answer has no content")
 	}
-	r.StopReason, r.ModelVersion, r.RequestID = string(a.StopReason), string(a.Model), string(a.ID)
+	r.ModelVersion, r.RequestID = string(a.Model), string(a.ID)
 	var text strings.Builder
 	for _, b := range a.Content {
 		switch b.Type {
@@ -251,14 +251,8 @@ func (wire) Decode(body []byte) (eval.Response, error) {
 		}
 	}
 	r.Text = text.String()
-	if r.Stop = model.StopOf(&r, stops); r.Stop == eval.StopRefused {
-		r.Refusal = string(cmp.Or(a.StopDetails.Value.Explanation, a.StopDetails.Value.Category))
-	}
-	return r, nil
+	return r, model.End(&r, string(a.StopReason), string(cmp.Or(a.StopDetails.Value.Explanation, a.StopDetails.Value.Category)))
 }
-
-var stops = map[string]eval.Stop{"end_turn": eval.StopEnd, "stop_sequence": eval.StopEnd, "max_tokens": eval.StopLength,
-	"model_context_window_exceeded": eval.StopLength, "tool_use": eval.StopTool, "refusal": eval.StopRefused}
 
 // read reads token counts. Anthropic counts cached tokens apart from the
 // input and thinking within the output.

@@ -15,8 +15,6 @@ func TestEnds(t *testing.T) {
 	}{
 		{`{"content":[],"stop_reason":"max_tokens"}`, eval.StopLength, ""},
 		{`{"content":[],"stop_reason":"model_context_window_exceeded"}`, eval.StopLength, ""},
-		{`{"content":[],"stop_reason":"pause_turn"}`, eval.StopOther, ""},
-		{`{"content":[],"stop_reason":null}`, eval.StopOther, ""},
 		{`{"content":[],"stop_reason":"refusal"}`, eval.StopRefused, ""},
 		{`{"content":[],"stop_reason":"refusal","stop_details":{"type":"refusal","category":"bio","explanation":"Asks for a weapon."}}`, eval.StopRefused, "Asks for a weapon."},
 		{`{"content":[],"stop_reason":"refusal","stop_details":{"type":"refusal","category":"bio","explanation":null}}`, eval.StopRefused, "bio"},

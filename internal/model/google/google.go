@@ -209,17 +209,9 @@ func (wire) Decode(body []byte) (eval.Response, error) {
 			r.ToolCalls = append(r.ToolCalls, eval.ToolCall{ID: string(f.ID), Name: f.Name, Arguments: json.RawMessage(f.Args)})
 		}
 	}
-	r.Text, r.StopReason = text.String(), string(c.FinishReason)
-	if r.Stop = model.StopOf(&r, stops); r.Stop == eval.StopRefused {
-		r.Refusal = string(c.FinishMessage)
-	}
-	return r, nil
+	r.Text = text.String()
+	return r, model.End(&r, string(c.FinishReason), string(c.FinishMessage))
 }
-
-// Gemini has no stop reason for tool calls.
-var stops = map[string]eval.Stop{"STOP": eval.StopEnd, "MAX_TOKENS": eval.StopLength, "SAFETY": eval.StopRefused, "RECITATION": eval.StopRefused,
-	"BLOCKLIST": eval.StopRefused, "PROHIBITED_CONTENT": eval.StopRefused, "SPII": eval.StopRefused, "MODEL_ARMOR": eval.StopRefused,
-	"IMAGE_SAFETY": eval.StopRefused, "IMAGE_PROHIBITED_CONTENT": eval.StopRefused, "IMAGE_RECITATION": eval.StopRefused}
 
 type usage struct {
 	Prompt     model.Count `json:"promptTokenCount"`

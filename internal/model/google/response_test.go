@@ -18,7 +18,7 @@ func FuzzDecode(f *testing.F) {
 // The tokens that the provider's own tools add to a prompt are input, too; they are not in
 // promptTokenCount (https://ai.google.dev/api/generate-content#UsageMetadata).
 func TestUsageCountsTools(t *testing.T) {
-	got, err := wire{}.Decode([]byte(`{"candidates":[{}],"usageMetadata":{"promptTokenCount":100,"toolUsePromptTokenCount":40,"cachedContentTokenCount":30,"candidatesTokenCount":7,"thoughtsTokenCount":5}}`))
+	got, err := wire{}.Decode([]byte(`{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":100,"toolUsePromptTokenCount":40,"cachedContentTokenCount":30,"candidatesTokenCount":7,"thoughtsTokenCount":5}}`))
 	if want := (eval.Usage{Input: 140, Output: 7, Cached: 30, Reasoning: 5, CachedInInput: true}); err != nil || got.Usage != want {
 		t.Errorf("got %+v, %v, want %+v", got.Usage, err, want)
 	}

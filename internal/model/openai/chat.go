@@ -178,17 +178,13 @@ func (chatWire) Decode(body []byte) (eval.Response, error) {
 		return r, model.Malformed("the answer's choice has no message")
 	}
 	choice := a.Choices[0]
-	if raw, broken := brokenOff(string(choice.FinishReason)); broken {
-		return r, model.InBody(raw)
-	}
 	text, refusal, err := contentOf(choice.Message.Content)
 	if err != nil {
 		return r, model.Malformed("reading the completion's content: %v", err)
 	}
 	r.Text, r.Refusal, r.ToolCalls = text, string(choice.Message.Refusal)+refusal, callsOf(choice.Message)
-	r.StopReason, r.ModelVersion, r.RequestID = string(choice.FinishReason), string(a.Model), string(a.ID)
-	r.Stop = model.StopOf(&r, stopsOfChat)
-	return r, nil
+	r.ModelVersion, r.RequestID = string(a.Model), string(a.ID)
+	return r, model.End(&r, string(choice.FinishReason), "")
 }
 
 func callsOf(m *chatMessage) []eval.ToolCall {
@@ -200,17 +196,6 @@ func callsOf(m *chatMessage) []eval.ToolCall {
 		calls = append(calls, eval.ToolCall{Name: m.Function.Name, Arguments: json.RawMessage(m.Function.Arguments)})
 	}
 	return calls
-}
-
-// brokenOff tells finish reasons that mean the service failed in the middle.
-func brokenOff(reason string) (json.RawMessage, bool) {
-	switch reason {
-	case "error", "network_error": // OpenRouter, Z.AI
-		return json.RawMessage(`{"code":"server_error","message":"the service aborted the answer with an error"}`), true
-	case "insufficient_system_resource": // DeepSeek
-		return json.RawMessage(`{"code":"overloaded_error","message":"the service aborted the answer for lack of resources"}`), true
-	}
-	return nil, false
 }
 
 // contentOf reads a message's content: a string, null, or a list of parts of
@@ -252,13 +237,6 @@ func contentOf(raw json.RawMessage) (text, refusal string, err error) {
 	}
 	return b.String(), refusal, nil
 }
-
-// A forced call ends with "stop".
-var stopsOfChat = map[string]eval.Stop{
-	"stop": eval.StopEnd, "end_turn": eval.StopEnd, "eos": eval.StopEnd, "stop_sequence": eval.StopEnd,
-	"length": eval.StopLength, "max_tokens": eval.StopLength, "model_length": eval.StopLength, "model_context_window_exceeded": eval.StopLength,
-	"tool_calls": eval.StopTool, "function_call": eval.StopTool, "tool_use": eval.StopTool,
-	"content_filter": eval.StopRefused, "sensitive": eval.StopRefused, "safety": eval.StopRefused, "refusal": eval.StopRefused}
 
 type chatUsage struct {
 	Prompt     model.Count `json:"prompt_tokens"`

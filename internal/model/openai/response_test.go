@@ -86,7 +86,6 @@ func TestEndsOfResponses(t *testing.T) {
 		{"refused", `{"status":"completed","output":[{"type":"message","content":[{"type":"refusal","refusal":"No."}]}]}`, eval.StopRefused, "completed", "", "No."},
 		{"two messages, reasoning between", `{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"a"}]},{"type":"reasoning","content":[{"type":"reasoning_text","text":"hm"}]},{"type":"message","content":[{"type":"output_text","text":"b"}]}]}`,
 			eval.StopEnd, "completed", "ab", ""},
-		{"incomplete for no reason", `{"status":"incomplete","output":[]}`, eval.StopOther, "incomplete", "", ""},
 	}
 	for _, test := range tests {
 		r, err := responsesWire{}.Decode([]byte(test.body))
@@ -103,14 +102,12 @@ func TestEndsOfResponses(t *testing.T) {
 	}
 }
 
-// Services that break off in the middle say so in the finish reason: a
-// failure, not an answer of the model.
+// A service that breaks off in the middle may say so beside the text: a failure, not an
+// answer of the model. For what its finish reasons mean, see model's TestEnds.
 func TestBrokenOff(t *testing.T) {
 	for _, body := range []string{
 		`{"choices":[{"message":{"content":"On"},"finish_reason":"error","error":{"code":502,"message":"Upstream broke"}}]}`,
-		`{"choices":[{"message":{"content":"On"},"finish_reason":"error"}]}`,
-		`{"choices":[{"message":{"content":"On"},"finish_reason":"insufficient_system_resource"}]}`,
-		`{"choices":[{"message":{"content":"On"},"finish_reason":"network_error"}]}`,
+		`{"choices":[{"error":{"code":502}}]}`,
 	} {
 		r, err := chatWire{}.Decode([]byte(body))
 		var typed *model.Error

@@ -3,6 +3,7 @@ package openai
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -123,10 +124,10 @@ func (responsesWire) Decode(body []byte) (eval.Response, error) {
 		return r, model.InBody(json.RawMessage(`{"code":"server_error","message":"the response failed"}`))
 	case a.Output == nil && a.Status != "incomplete":
 		return r, model.Malformed("the answer has no output and the status %q", a.Status)
-	case a.Status != "incomplete" && stopsOfResponses[string(a.Status)] != eval.StopEnd: // it has not ended, or is from a gateway
+	case !slices.Contains([]model.Word{"completed", "complete", "incomplete", ""}, a.Status): // it has not ended, or is from a gateway
 		return r, model.Malformed("the answer has the status %q", a.Status)
 	}
-	r.StopReason, r.ModelVersion, r.RequestID = string(a.Status), string(a.Model), string(a.ID)
+	r.ModelVersion, r.RequestID = string(a.Model), string(a.ID)
 	var texts strings.Builder
 	for _, item := range a.Output {
 		switch item.Type {
@@ -142,15 +143,12 @@ func (responsesWire) Decode(body []byte) (eval.Response, error) {
 		}
 	}
 	r.Text = texts.String()
-	if a.Status == "incomplete" {
-		r.StopReason = cmp.Or(string(a.Incomplete.Value.Reason), r.StopReason)
+	reason := a.Status
+	if reason == "incomplete" {
+		reason = cmp.Or(a.Incomplete.Value.Reason, reason)
 	}
-	r.Stop = model.StopOf(&r, stopsOfResponses)
-	return r, nil
+	return r, model.End(&r, string(reason), "")
 }
-
-var stopsOfResponses = map[string]eval.Stop{"completed": eval.StopEnd, "complete": eval.StopEnd, "": eval.StopEnd,
-	"max_output_tokens": eval.StopLength, "content_filter": eval.StopRefused}
 
 type responsesUsage struct {
 	Input        model.Count `json:"input_tokens"`

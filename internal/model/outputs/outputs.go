@@ -8,7 +8,7 @@
 //	{"document_id": "doc-17", "output": "…"}
 //	{"item": "doc-17", "replicate": 2, "output": {"extractions": []}, "model": "my-pipeline 1.4", "usage": {"input_tokens": 812, "output_tokens": 93}}
 //
-// "document_id" and "item" are aliases, and "output" is the model's text, byte for
+// "document_id" and "item" are aliases, ids as in [dataset.ID], and "output" is the model's text, byte for
 // byte, or an object or a list, which means its JSON text in the file. "replicate"
 // counts from 1, the default. The whole file is validated when it is opened, and
 // all errors are reported.
@@ -74,8 +74,8 @@ func (k key) String() string { return fmt.Sprintf("item %q replicate %d", k.item
 
 // A record is one line.
 type record struct {
-	DocumentID *string        `json:"document_id"`
-	Item       *string        `json:"item"`
+	DocumentID *dataset.ID    `json:"document_id"`
+	Item       *dataset.ID    `json:"item"`
 	Replicate  *int           `json:"replicate"`
 	Output     jsontext.Value `json:"output"`
 	Usage      usage          `json:"usage"`
@@ -94,9 +94,9 @@ func (r *record) key() (key, error) {
 	case r.Item != nil && r.DocumentID != nil && *r.Item != *r.DocumentID:
 		return k, fmt.Errorf(`"item" is %q and "document_id" is %q: they are aliases, use one`, *r.Item, *r.DocumentID)
 	case r.Item != nil:
-		k.item = *r.Item
+		k.item = string(*r.Item)
 	case r.DocumentID != nil:
-		k.item = *r.DocumentID
+		k.item = string(*r.DocumentID)
 	}
 	if r.Replicate != nil {
 		k.replicate = *r.Replicate

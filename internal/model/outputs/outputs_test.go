@@ -55,6 +55,7 @@ func TestComplete(t *testing.T) {
 		`{"item":"a","replicate":2,"output":{ "x": 1.50 ,"y":"\u00e9"},"model":"mine 1.4","usage":{"input_tokens":8,"output_tokens":9}}`,
 		`{"item":"b","document_id":"b","output":[ 1 ],"usage":{"output_tokens":3}}`,
 		`{"output":"","item":"c","model":null,"usage":null,"replicate":null}`,
+		`{"item":7.0,"output":"seven"}`,
 	}, "\n"))
 	tests := []struct {
 		item      string
@@ -65,6 +66,7 @@ func TestComplete(t *testing.T) {
 		{"a", 2, eval.Response{Text: `{ "x": 1.50 ,"y":"\u00e9"}`, Stop: eval.StopEnd, RequestID: "answers.jsonl:3", ModelVersion: "mine 1.4", Usage: eval.Usage{Input: 8, Output: 9}}},
 		{"b", 1, eval.Response{Text: "[ 1 ]", Stop: eval.StopEnd, RequestID: "answers.jsonl:4", Usage: eval.Usage{Output: 3}}},
 		{"c", 0, eval.Response{Stop: eval.StopEnd, RequestID: "answers.jsonl:5"}}, // a request outside of a plan has no replicate
+		{"7", 1, eval.Response{Text: "seven", Stop: eval.StopEnd, RequestID: "answers.jsonl:6"}},
 	}
 	for _, tt := range tests {
 		got, err := c.Complete(t.Context(), ask(tt.item, tt.replicate))
@@ -157,7 +159,9 @@ func TestOpenListsMistakes(t *testing.T) {
 		{"both ids", `{"item":"a","document_id":"b","output":""}`, []string{`FILE:1: "item" is "a" and "document_id" is "b": they are aliases, use one`}},
 		{"no id", `{"output":"x"}`, []string{`FILE:1: missing item id: set "document_id" or "item"`}},
 		{"empty id", `{"item":"","output":"x"}`, []string{`FILE:1: missing item id: set "document_id" or "item"`}},
-		{"number as id", `{"item":17,"output":"x"}`, []string{`FILE:1:9: item: want a string, got a number`}},
+		{"one number as id in two forms", `{"item":17,"output":"x"}` + "\n" + `{"document_id":17.0,"output":"y"}`,
+			[]string{`FILE:2: duplicate answer for item "17" replicate 1: first on line 1; keep one, or number replicates`}},
+		{"a truth value as id", `{"item":true,"output":"x"}`, []string{`FILE:1:9: item: want a string, got true`}},
 		{"no output", `{"item":"a"}`, []string{`FILE:1: missing "output": set the model's answer, or "" for an empty one`}},
 		{"null output", `{"item":"a","output":null}`, []string{`FILE:1: "output" is null: want a text, an object or a list`}},
 		{"number output", `{"item":"a","output":0.50}`, []string{`FILE:1: "output" is 0.50: want a text, an object or a list`}},

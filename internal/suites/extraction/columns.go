@@ -61,7 +61,9 @@ func (m *Mapping) decode(data []byte) (d Document, err error) {
 		if err := l.UnmarshalJSON(value); err != nil {
 			return Document{}, fmt.Errorf("%s: %w", m.Columns[key], err)
 		}
-		*own = string(l)
+		if *own = string(l); own == &d.ID {
+			_ = (*dataset.ID)(own).UnmarshalJSON(value) // a literal is one
+		}
 	}
 	if len(m.GoldColumns) > 0 {
 		if len(d.Truth) > 0 || len(d.Gold) > 0 {

@@ -222,7 +222,7 @@ func (r *reader) row(row table.Row) {
 // item finds or makes the item of a row; nil after an error.
 func (r *reader) item(row table.Row) *item {
 	cellOf := func(column string) string { return strings.TrimSpace(r.known.Text(row, column)) }
-	is := &item{id: cellOf("item"), line: row.Line, trials: map[cell]*trial{}}
+	is := &item{id: strings.TrimSpace(r.known.ID(row, "item")), line: row.Line, trials: map[cell]*trial{}}
 	for i, column := range itemColumns {
 		is.texts[i] = cellOf(column)
 	}

@@ -271,6 +271,7 @@ func TestOpenErrors(t *testing.T) {
 		"list in part":      {"", `{"question": "?", "rubric": "r", "wrong": "[\"Bern\", Berne]"}`, `wrong "[\"Bern\", Berne]": it looks like a list and is none`},
 		"one choice":        {"", `{"question": "?", "answer": "x", "choices": "x|y"}`, `choices "x|y": one choice only: write a list of JSON, such as ["Bern", "Berne"]`},
 		"duplicate id":      {"", `{"id": "a", "question": "?", "answer": "x"}` + "\n" + `{"id": "a", "question": "?", "answer": "x"}`, `q.jsonl:2: duplicate id "a": also in line 1`},
+		"duplicate number":  {"", `{"id": 7, "question": "?", "answer": "x"}` + "\n" + `{"id": 7.0, "question": "?", "answer": "x"}`, `q.jsonl:2: duplicate id "7": also in line 1`},
 		"duplicate later":   {"", `{"id": "x"}` + "\n" + `{"id": "a", "question": "?", "answer": "x"}` + "\n" + `{"id": "a", "question": "?", "answer": "x"}`, `q.jsonl:3: duplicate id "a": also in line 2`},
 		"tolerance":         {"", `{"question": "?", "answer": "1", "tolerance": -1, "match": "numeric"}`, "want a number of at least 0"},
 		"object":            {"", `{"question": {"a": 1}, "answer": "1"}`, "not an object"},

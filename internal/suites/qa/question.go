@@ -60,6 +60,9 @@ func cellsOf(t *table.Table, known *table.Columns, r table.Row) (c cells, bare e
 		if list == nil {
 			continue
 		}
+		if name == "id" && slices.Equal(list, []string{cell.Text}) {
+			list = []string{known.ID(r, name)}
+		}
 		c[name] = list
 		if (name == "answer" || name == "wrong") && slices.Equal(list, []string{cell.Text}) && unlisted.MatchString(cell.Text) {
 			bare = errors.Join(bare, fmt.Errorf("%s %q: it looks like a list and is none: %s, or %s if it is one text", name, cell.Text, asJSON, kit.PlainJSON(list)))
