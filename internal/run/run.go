@@ -139,6 +139,7 @@ type Engine struct {
 	calls    *gate         // of all models, whose places calls have until they are durable
 	started  chan struct{} // places for trials that are not waiting
 	open     chan struct{} // places for trials begun, waiting ones included
+	spare    chan func()   // goroutines that computed for a trial, see [within]
 	held     *load         // bytes, by trials begun
 	waiting  *load         // calls, for a place at a provider
 	budget   *ledger
@@ -161,6 +162,7 @@ func New(s Settings, j Journal, models map[string]*Model, spent Spent, o Observe
 		calls:    newGate(s.Concurrency),
 		started:  make(chan struct{}, s.Concurrency+8),
 		open:     make(chan struct{}, 8*s.Concurrency+64),
+		spare:    make(chan func()),
 		held:     newLoad(mostHeld),
 		budget:   &ledger{budget: s.Budget, spent: spent, begun: spent.Calls, most: s.Session, draw: s.Draw},
 		watch:    &watch{observer: o},
@@ -217,7 +219,7 @@ func (e *Engine) stopped() bool {
 // Perform performs trials and records their outcomes.
 func (e *Engine) Perform(ctx context.Context, bench eval.Bench, planned []ArmPlan, tasks iter.Seq2[Task, error]) error {
 	return e.each(ctx, eval.StageRun, planned, tasks, bench.Capabilities().Weight, func(ctx context.Context, t Task, ask *asker) (result, error) {
-		outcome, err := within(ctx, func() (eval.Outcome, error) { return bench.Perform(ctx, t.Trial, ask) })
+		outcome, err := within(ctx, e.spare, func() (eval.Outcome, error) { return bench.Perform(ctx, t.Trial, ask) })
 		var call *CallError
 		var changed *MismatchError
 		switch {
@@ -237,17 +239,32 @@ func (e *Engine) Perform(ctx context.Context, bench eval.Bench, planned []ArmPla
 // within computes something for a trial, and returns soon after the context has ended: a local
 // arm, or a judge that is a rule, may compute for long without looking at it. What is given up is
 // computed again when the run resumes. Requests do look at it, so they have time to be recorded.
-func within[T any](ctx context.Context, compute func() (T, error)) (T, error) {
+// It computes on a spare goroutine, as a new one grows its stack again.
+func within[T any](ctx context.Context, spare chan func(), compute func() (T, error)) (T, error) {
 	const forRequests = time.Second
 	type computed struct {
 		value T
 		err   error
 	}
 	finished := make(chan computed, 1)
-	go func() {
+	next := func() {
 		value, err := compute()
 		finished <- computed{value, err}
-	}()
+	}
+	select {
+	case spare <- next:
+	default:
+		go func() {
+			for next != nil {
+				next()
+				select {
+				case next = <-spare:
+				case <-ctx.Done():
+					next = nil
+				}
+			}
+		}()
+	}
 	select {
 	case c := <-finished:
 		return c.value, c.err
@@ -273,7 +290,7 @@ func (e *Engine) Judge(ctx context.Context, bench eval.Bench, planned []ArmPlan,
 		var verdicts []eval.Verdict
 		if judged[t.Trial.Arm] {
 			var err error
-			if verdicts, err = within(ctx, func() ([]eval.Verdict, error) { return bench.Judge(ctx, t.Trial, t.Outcome, ask) }); err != nil {
+			if verdicts, err = within(ctx, e.spare, func() ([]eval.Verdict, error) { return bench.Judge(ctx, t.Trial, t.Outcome, ask) }); err != nil {
 				return result{}, err
 			}
 		}

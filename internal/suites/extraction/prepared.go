@@ -63,8 +63,9 @@ func (d *prepared) ready() *prepared {
 
 // recent keeps the documents read last: the arms of a document run one after another.
 type recent struct {
-	mu   sync.Mutex
-	docs []*prepared // the newest first
+	mu      sync.Mutex
+	docs    []*prepared    // the newest first
+	reading [64]sync.Mutex // by item
 }
 
 // The limits of recent documents and of their text: a prepared document needs about three times as
@@ -102,6 +103,9 @@ func (b *bench) document(id string) (*prepared, error) {
 	if !ok {
 		return nil, fmt.Errorf("extraction: no document %q in this study", id)
 	}
+	reading := &b.recent.reading[item%len(b.recent.reading)]
+	reading.Lock() // arms of a document ask for it at once
+	defer reading.Unlock()
 	if d := b.recent.find(item); d != nil {
 		return d, nil
 	}

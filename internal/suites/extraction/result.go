@@ -10,7 +10,7 @@ import (
 
 // A result is the scoring of one field of one answer.
 type result struct {
-	point
+	*point
 	entries []*Entry // that name the field; one in a valid answer
 	verdict
 	quotes   quoteCounts
@@ -40,10 +40,10 @@ func (d *prepared) assess(a Answer, m mix, ask judge) []result { return d.arrang
 func (x *arranged) assess(d *prepared, m mix, ask judge) []result {
 	results := make([]result, 0, len(d.points))
 	for i := range d.points {
-		r := result{point: d.points[i], entries: x.of[i], plain: x.plain}
+		r := result{point: &d.points[i], entries: x.of[i], plain: x.plain}
 		for _, e := range r.entries {
 			if !x.plain {
-				r.quotes.count(&r.point, e)
+				r.quotes.count(r.point, e)
 			}
 		}
 		if e := r.entry(); e != nil {
