@@ -52,7 +52,7 @@ func (e examples) replace(x *steps) {
 // input of their item, which does not depend on other items.
 func (db *DB) Examples(ctx context.Context, run *Run) ([]Example, error) {
 	return Collect(query(ctx, db, `SELECT p.stage, p.model, t.item, t.arm, t.replicate, p.steps, p.texts
-		FROM `+planned+`prompts p ON p.trial = t.id JOIN items i ON i.run = t.run AND i.item = t.item WHERE `+inPlan+`
+		FROM `+planned+`prompts p ON p.trial = t.id CROSS JOIN items i ON i.run = t.run AND i.item = t.item WHERE `+inPlan+`
 		ORDER BY i.input, t.item, t.arm, t.replicate, p.stage, p.model`, []any{run}, func(rows *sql.Rows) (e Example, err error) {
 		var texts string
 		if err := rows.Scan(&e.Stage, &e.Model, &e.Trial.Item, &e.Trial.Arm, &e.Trial.Replicate, &e.Steps, &texts); err != nil {
