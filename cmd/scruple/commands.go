@@ -129,7 +129,7 @@ func (a *app) embed(o *opened) error {
 		}
 	}
 	if texts > 0 {
-		return exit(exitInfrastructure, fmt.Errorf("%s no embedding yet: run the same command again; `scruple status %s` has the errors", text.Plural(texts, "text has", "texts have"), o.arg))
+		return exit(exitInfrastructure, fmt.Errorf("%s no embedding: `scruple status %s` has the errors; run the same command to ask again", text.Plural(texts, "text has", "texts have"), o.arg))
 	}
 	return a.result(map[string]any{"run": o.run.ID, "model": m.Name, "without_embedding": texts}, func() {
 		a.say("all texts of %s have embeddings", o.run.ID)

@@ -117,6 +117,9 @@ func (s *Set) Add(batch string) (err error) {
 	return nil
 }
 
+// Len returns how many texts have a vector.
+func (s *Set) Len() int { return len(s.vectors) }
+
 // Has reports whether the set has the vector of a text. The empty text needs none.
 func (s *Set) Has(text string) bool {
 	return s.vectors == nil || text == "" || s.vectors[KeyOf(text)] != nil
