@@ -74,7 +74,7 @@ func (r *Run) Embeddings(ctx context.Context) (*embed.Set, error) {
 		if c.Err != "" || !slices.Equal(ofModel(c.Parts), want) {
 			continue // of another model, server or size
 		}
-		if err := set.Add(c.Response.Text); err != nil {
+		if err := set.Add(c.Response.Text, c.Response.ModelVersion); err != nil {
 			return nil, fmt.Errorf("%v, step %s: %w", c.Trial, c.Step, err)
 		}
 	}
@@ -135,13 +135,17 @@ func (r *Run) unembedded(ctx context.Context) (list []batch, set *embed.Set, err
 	return list, set, nil
 }
 
-// Unembedded counts the texts of records without a vector, and the requests for them.
-func (r *Run) Unembedded(ctx context.Context) (texts, requests int, err error) {
-	list, _, err := r.unembedded(ctx)
+// Unembedded counts the texts of records without a vector, and the requests for them. It returns
+// the doubts about the other vectors.
+func (r *Run) Unembedded(ctx context.Context) (texts, requests int, doubts []string, err error) {
+	list, set, err := r.unembedded(ctx)
+	if err != nil {
+		return 0, 0, nil, err
+	}
 	for _, b := range list {
 		texts += len(b.texts)
 	}
-	return texts, len(list), err
+	return texts, len(list), set.Doubts(), nil
 }
 
 // Embed asks the study's embedding model for the vectors that are missing. Each answer
