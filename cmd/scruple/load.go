@@ -448,10 +448,14 @@ const manyItems = 20_000
 func (a *app) warnOf(x *experiment.Experiment) {
 	const few = 5
 	list := x.Warnings()
-	for _, text := range list[:min(few, len(list))] {
-		a.warn("warning: %s", say.PlainLine(text))
-	}
+	a.warnEach(list[:min(few, len(list))])
 	if more := len(list) - few; more > 0 {
 		a.warn("warning: and %d more; `scruple validate` lists them", more)
+	}
+}
+
+func (a *app) warnEach(list []string) {
+	for _, text := range list {
+		a.warn("warning: %s", say.PlainLine(text))
 	}
 }

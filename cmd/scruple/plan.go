@@ -11,7 +11,6 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/plan"
-	"github.com/scruple-eval/scruple/internal/say"
 )
 
 // planWidth says what intervals of a width take.
@@ -33,9 +32,7 @@ func (a *app) plan(o *opened) error {
 	ctx, x := o.ctx, o.x
 	a.warnOf(x)
 	noKeys, err := a.checkModels(ctx, x)
-	for _, text := range noKeys {
-		a.warn("warning: %s", say.PlainLine(text))
-	}
+	a.warnEach(noKeys)
 	if err != nil {
 		return err
 	}

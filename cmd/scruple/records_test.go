@@ -2,17 +2,20 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A server of embeddings: the vector of a text is its length and the number of its
@@ -22,6 +25,8 @@ type embedder struct {
 	texts    map[string]int // how often each was sent
 	requests int
 	fail     bool
+	version  string
+	refuses  func(text string) bool // refuses the whole request, as of a text that is too long
 }
 
 func (e *embedder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -30,7 +35,7 @@ func (e *embedder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var in struct{ Input []string }
 	_ = json.NewDecoder(r.Body).Decode(&in)
 	e.requests++
-	if e.fail && e.requests > 1 {
+	if e.fail && e.requests > 1 || e.refuses != nil && slices.ContainsFunc(in.Input, e.refuses) {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
@@ -44,7 +49,7 @@ func (e *embedder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		data = append(data, datum{i, []float64{float64(len(s)), float64(len(strings.Fields(s)))}})
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]any{"data": data, "model": "vectors-1", "usage": map[string]int{"prompt_tokens": 10, "total_tokens": 10}})
+	_ = json.NewEncoder(w).Encode(map[string]any{"data": data, "model": cmp.Or(e.version, "vectors-1"), "usage": map[string]int{"prompt_tokens": 10, "total_tokens": 10}})
 }
 
 // Embeddings are asked for once a text, kept, and used for the cosines of records; the
@@ -189,6 +194,54 @@ func TestEmbed(t *testing.T) {
 	do(0, "run", study)
 	e.fail, e.requests = true, 0
 	do(4, append([]string{"extraction", "embed"}, with("-o", "execution.concurrency=1")...)...)
+}
+
+// Texts that the model refuses take no others with them, in batches of any size.
+func TestEmbedRefusedTexts(t *testing.T) {
+	for _, batch := range []int{1, 8, 1000} {
+		t.Run(fmt.Sprint(batch), func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			e := &embedder{texts: map[string]int{}}
+			refused := map[string]bool{}
+			e.refuses = func(s string) bool {
+				if len(s) > 50 {
+					refused[s] = true
+				}
+				return len(s) > 50
+			}
+			server := httptest.NewServer(e)
+			defer server.Close()
+			do := func(want int, args ...string) string {
+				t.Helper()
+				var out bytes.Buffer
+				if code := execute(t.Context(), args, strings.NewReader(""), &out, &out, func(string) string { return "" }); code != want {
+					t.Fatalf("scruple %s: exit %d, want %d\n%s", strings.Join(args, " "), code, want, &out)
+				}
+				return out.String()
+			}
+			do(0, "init", "extraction", "mine")
+			do(0, "run", "mine/study.yaml")
+			embed := []string{"extraction", "embed", "mine/study.yaml", "-o", "execution.concurrency=1", "-o",
+				fmt.Sprintf("output.embeddings={provider: openai, name: small, base_url: %s/v1, batch: %d}", server.URL, batch)}
+			// Each time there is an answer to the texts that can have one, and the rest is counted.
+			for range 2 {
+				out := do(4, embed...)
+				if want := text.Plural(len(refused), "text has", "texts have"); !strings.Contains(out, want+" no embedding") || len(refused) == 0 {
+					t.Errorf("want %s none:\n%s", want, out)
+				}
+			}
+			e.refuses, e.version = nil, "vectors-2"
+			asked := len(e.texts)
+			out := do(0, embed...)
+			if len(e.texts) != asked+len(refused) {
+				t.Errorf("%d texts, %d of them refused at first, have %d embeddings", asked+len(refused), len(refused), len(e.texts))
+			}
+			doubt := fmt.Sprintf("vectors of small are of several versions (vectors-1: %d, vectors-2: %d)", asked, len(refused))
+			if again, exported := do(0, embed...), do(0, append([]string{"export", "--table", "records"}, embed[2:]...)...); !strings.Contains(out, doubt) || !strings.Contains(again, doubt) || !strings.Contains(exported, doubt) {
+				t.Errorf("want that %s:\n%s\n%s", doubt, out, again)
+			}
+		})
+	}
 }
 
 // The command that writes Parquet has the columns of the table.

@@ -109,7 +109,7 @@ func (l *Looks) String() string {
 	var parts []string
 	switch {
 	case l.Spent:
-		parts = append(parts, fmt.Sprintf("look %d: an earlier one, at all that was planned then, left nothing of a level of %.3g, so intervals and p-values decide nothing, also of arms that were added: `scruple run --new` begins a run with a level of its own", l.Seen, float64(l.Alpha)))
+		parts = append(parts, fmt.Sprintf("look %d: an earlier one, at all that was planned then, left nothing of a level of %.3g, so intervals and p-values have one of %g and decide almost nothing, also of arms that were added: `scruple run --new` begins a run with a level of its own", l.Seen, float64(l.Alpha), nothingLeft))
 	case l.Planned > 0:
 		parts = append(parts, fmt.Sprintf("look %d of %d planned, at %.0f %% of the data: intervals are wider and p-values in rules larger, so that all looks together keep a level of %.3g", l.Seen, l.Planned, 100*l.Share, float64(l.Alpha)))
 	case l.Seen > 1:

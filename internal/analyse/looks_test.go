@@ -22,7 +22,7 @@ func TestLooks(t *testing.T) {
 		"the 25th run":          {[]int{100}, 100, 24, 0, 0.469, 0.05, "results of 24 other runs of the study had been shown before: the chance of a false pass is about 47 %, not 2.5 %"},
 		"planned, the second":   {[]int{20, 40}, 100, 0, 5, 0.025, 2 * 0.000393, "look 2 of 5 planned, at 40 % of the data: intervals are wider and p-values in rules larger, so that all looks together keep a level of 0.05"},
 		"planned, the last":     {[]int{20, 40, 60, 80, 100}, 100, 0, 5, 0.025, 2 * 0.021126, "look 5 of 5 planned, at 100 % of the data: intervals are wider and p-values in rules larger, so that all looks together keep a level of 0.05"},
-		"a plan that grew":      {[]int{100, 200}, 100, 0, 2, 0.025, 1e-9, "look 2: an earlier one, at all that was planned then, left nothing of a level of 0.05, so intervals and p-values decide nothing, also of arms that were added: `scruple run --new` begins a run with a level of its own"},
+		"a plan that grew":      {[]int{100, 200}, 100, 0, 2, 0.025, 1e-9, "look 2: an earlier one, at all that was planned then, left nothing of a level of 0.05, so intervals and p-values have one of 1e-09 and decide almost nothing, also of arms that were added: `scruple run --new` begins a run with a level of its own"},
 		"planned, but all done": {[]int{100}, 100, 0, 5, 0.025, 0.05, "look 1 of 5 planned, at 100 % of the data: intervals are wider and p-values in rules larger, so that all looks together keep a level of 0.05"},
 	} {
 		l, level, err := analyse.LooksAt(test.answers, test.all, test.runs, test.planned, 0.05)

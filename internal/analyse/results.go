@@ -453,6 +453,8 @@ func (p panel) Interaction(a1, b1, a2, b2 eval.ArmGroup, metric string) (eval.Te
 	return t, true
 }
 
+func (p panel) Alpha() float64 { return p.q.Study.Alpha }
+
 func (p panel) Power(items int, discordant, difference float64) Number {
 	d := stats.McNemarDesign{P10: (discordant + difference) / 2, P01: (discordant - difference) / 2, Alpha: p.q.Study.Alpha}
 	power, err := d.ExactPower(items)

@@ -61,6 +61,9 @@ func Make(list []kit.Appendix, s Source) (set Set, err error) {
 		return set, err
 	}
 	alpha := s.Study.Statistics.Alpha
+	if s.Analysis != nil {
+		alpha = s.Analysis.Study.Alpha // of a planned look
+	}
 	all := make([]report.Document, 1)
 	notices := s.notices()
 	for _, a := range list {
@@ -108,6 +111,9 @@ func (s Source) notices() (parts []report.Part) {
 	}
 	for _, line := range report.Banner(s.Analysis) {
 		parts = append(parts, prose("%s", line))
+	}
+	if looked := s.Analysis.Run.Looks.String(); looked != "" {
+		parts = append(parts, prose("LOOKS: %s.", looked))
 	}
 	return parts
 }

@@ -51,7 +51,7 @@ func TestAppendicesOfNothing(t *testing.T) {
 // Locks, sessions of models, tables and figures. Text of a study stays text.
 func TestAppendices(t *testing.T) {
 	s := source(t)
-	s.Analysis = &analyse.Analysis{Tables: []eval.Table{{Name: "rates", Title: "Rates", Note: "A note.", Columns: []string{"arm", "rate"}, Rows: [][]eval.Cell{{eval.Text("a|b"), eval.Ratio(0.5)}, {eval.Text("# <b>c</b>"), eval.Ratio(0.25)}}}, {Name: "empty", Title: "Exclusions", Columns: []string{"x"}}},
+	s.Analysis = &analyse.Analysis{Study: analyse.Study{Alpha: 0.05}, Tables: []eval.Table{{Name: "rates", Title: "Rates", Note: "A note.", Columns: []string{"arm", "rate"}, Rows: [][]eval.Cell{{eval.Text("a|b"), eval.Ratio(0.5)}, {eval.Text("# <b>c</b>"), eval.Ratio(0.25)}}}, {Name: "empty", Title: "Exclusions", Columns: []string{"x"}}},
 		Figures: []eval.Figure{{Name: "bars", Title: "Bars", Ticks: []string{"m"}, Bars: true, Series: []eval.Series{{Name: "x", Points: []eval.Point{{X: 0, Measured: eval.Measured{Value: 0.5, Low: 0.25, High: 0.75, N: 8}}}}}}}}
 	s.Time = func(micros int64) string { return time.UnixMicro(micros).UTC().Format(time.RFC3339) }
 	ten := time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
@@ -146,6 +146,32 @@ func TestNoticesOfARun(t *testing.T) {
 				if got := strings.Contains(string(f.Data), notice.words); got != notice.want {
 					t.Errorf("%s: %q is there: %v, want %v", f.Name, notice.words, got, notice.want)
 				}
+			}
+		}
+	}
+}
+
+// At a planned look intervals have its level, not that of the study, and documents say so.
+func TestLevelOfALook(t *testing.T) {
+	s := source(t)
+	looks, alpha, err := analyse.LooksAt([]int{20}, 60, 0, 3, s.Study.Statistics.Alpha)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Analysis = &analyse.Analysis{Study: analyse.Study{Alpha: alpha}, Run: analyse.Run{Looks: looks}, Figures: []eval.Figure{{Name: "bars", Title: "Bars", Ticks: []string{"m"}, Bars: true,
+		Series: []eval.Series{{Name: "x", Points: []eval.Point{{X: 0, Measured: eval.Measured{Value: 0.5, Low: 0.25, High: 0.75, N: 8}}}}}}}}
+	set, err := Make(all, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range set.Files {
+		h1 := strings.HasPrefix(f.Name, "H1")
+		for _, want := range []struct {
+			words string
+			want  bool
+		}{{"LOOKS: look 1 of 3 planned", h1 || f.Name == AllName}, {"its 99.979", h1}, {"its 95", false}} {
+			if got := strings.Contains(string(f.Data), want.words); got != want.want && (want.want || h1) {
+				t.Errorf("%s: %q is there: %v", f.Name, want.words, got)
 			}
 		}
 	}

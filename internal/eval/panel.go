@@ -39,6 +39,8 @@ type ArmGroup struct {
 // A Panel tests hypotheses about several arms that have the same items, on a metric whose
 // fractions are 0 or 1 by item.
 type Panel interface {
+	// Alpha is the level of the tests: that of the study, or what a planned look may spend of it.
+	Alpha() float64
 	// Rate pools arms.
 	Rate(arms []string, metric string) (Rate, bool)
 	// Pairs compares arms in pairs, a − b: McNemar's test over all pairs. respecting are

@@ -182,6 +182,14 @@ func TestRetryAfterALook(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		events, err := db.Events(ctx, r.Record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		looks := discipline.LooksOf(events)
+		if got, want := looks[len(looks)-1].Items, p.Done.Count()*len(x.Items())/p.Trials; got != want {
+			t.Errorf("look %d is recorded as of %d items, want %d", len(looks), got, want)
+		}
 		shown = p.Failed.Count()
 		begin("")
 		begin("the server was down")

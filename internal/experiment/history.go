@@ -198,14 +198,20 @@ func (list *counted) add(n int, one, many, what string) {
 // addLooks adds all looks at the results of a run to the question, with the one that the event
 // records which it returns: there is none if the results have the answers of the last time. Left
 // are the answers that left the plan: one that shrank does not hide a look when it grows again.
-func (r *Run) addLooks(ctx context.Context, q *analyse.Question, events []store.Event, done, left int) (fresh []store.Event, err error) {
-	if done == 0 || q.Run.Exploratory() {
+func (r *Run) addLooks(ctx context.Context, q *analyse.Question, events []store.Event, p *store.Progress, left int) (fresh []store.Event, err error) {
+	now := discipline.Look{Trials: p.Done.Count(), Planned: q.Run.Planned}
+	if now.Trials == 0 || q.Run.Exploratory() {
 		return nil, nil
 	}
+	last := ""
+	for seq := range p.Trials { // those of an item are side by side
+		if item := r.Plan.Trial(seq).Item; p.Done.Has(seq) && item != last {
+			now.Items, last = now.Items+1, item
+		}
+	}
 	seen := discipline.LooksOf(events)
-	now := discipline.Look{Trials: done, Items: q.Run.Items, Planned: q.Run.Planned}
 	now.Behind(seen, left)
-	if n := len(seen); n == 0 || seen[n-1].Trials != done || seen[n-1].Items != q.Run.Items || cmp.Or(seen[n-1].Asked, now.Asked) != now.Asked {
+	if n := len(seen); n == 0 || seen[n-1].Trials != now.Trials || seen[n-1].Items != now.Items || cmp.Or(seen[n-1].Asked, now.Asked) != now.Asked {
 		if n > 0 {
 			now.Runs = seen[0].Runs
 		} else if now.Runs, err = r.shownBefore(ctx); err != nil {

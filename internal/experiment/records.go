@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -73,7 +74,7 @@ func (r *Run) Embeddings(ctx context.Context) (*embed.Set, error) {
 		if c.Err != "" || !slices.Equal(ofModel(c.Parts), want) {
 			continue // of another model, server or size
 		}
-		if err := set.Add(c.Response.Text); err != nil {
+		if err := set.Add(c.Response.Text, c.Response.ModelVersion); err != nil {
 			return nil, fmt.Errorf("%v, step %s: %w", c.Trial, c.Step, err)
 		}
 	}
@@ -105,21 +106,18 @@ type batch struct {
 	texts []string
 }
 
-// unembedded lists the texts of records without a vector, in batches.
-func (r *Run) unembedded(ctx context.Context) (list []batch, err error) {
+// unembedded lists the texts of records without a vector, in batches, and returns the vectors
+// of the others.
+func (r *Run) unembedded(ctx context.Context) (list []batch, set *embed.Set, err error) {
 	m := r.Study.Output.Embeddings
-	if m == nil {
-		return nil, nil
-	}
-	set, err := r.Embeddings(ctx)
-	if err != nil {
-		return nil, err
+	if set, err = r.Embeddings(ctx); m == nil || err != nil {
+		return nil, set, err
 	}
 	size := max(1, m.Batch)
 	known := map[embed.Key]bool{}
 	for x, err := range r.Records(ctx) {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, text := range []string{x.Value, x.Quote, x.About} {
 			if k := embed.KeyOf(text); set.Has(text) || known[k] {
@@ -134,16 +132,20 @@ func (r *Run) unembedded(ctx context.Context) (list []batch, err error) {
 			last.texts = append(last.texts, text)
 		}
 	}
-	return list, nil
+	return list, set, nil
 }
 
-// Unembedded counts the texts of records without a vector, and the requests for them.
-func (r *Run) Unembedded(ctx context.Context) (texts, requests int, err error) {
-	list, err := r.unembedded(ctx)
+// Unembedded counts the texts of records without a vector, and the requests for them. It returns
+// the doubts about the other vectors.
+func (r *Run) Unembedded(ctx context.Context) (texts, requests int, doubts []string, err error) {
+	list, set, err := r.unembedded(ctx)
+	if err != nil {
+		return 0, 0, nil, err
+	}
 	for _, b := range list {
 		texts += len(b.texts)
 	}
-	return texts, len(list), err
+	return texts, len(list), set.Doubts(), nil
 }
 
 // Embed asks the study's embedding model for the vectors that are missing. Each answer
@@ -151,7 +153,7 @@ func (r *Run) Unembedded(ctx context.Context) (texts, requests int, err error) {
 // limits of the study hold for all calls of the run.
 func (r *Run) Embed(ctx context.Context, a Asking) error {
 	m := r.Study.Output.Embeddings
-	list, err := r.unembedded(ctx)
+	list, set, err := r.unembedded(ctx)
 	if err != nil || len(list) == 0 {
 		return err
 	}
@@ -168,18 +170,19 @@ func (r *Run) Embed(ctx context.Context, a Asking) error {
 		NoReuse: a.NoReuse, Budget: r.Budget()}, journal, a.Models, (&Left{progress: spent}).Spent(), a.Observer)
 	defer stopOn(a.Stop, engine)()
 	var plans []run.ArmPlan
-	byTrial := map[eval.Trial][]batch{}
+	before := min(1, set.Len()) // answers of earlier sessions show that the model accepts requests
+	byTrial := map[eval.Trial][][]string{}
 	var trials []eval.Trial
 	for _, b := range list {
 		if byTrial[b.trial] == nil {
 			i := slices.IndexFunc(plans, func(p run.ArmPlan) bool { return p.Arm == b.trial.Arm })
 			if i < 0 {
-				i, plans = len(plans), append(plans, run.ArmPlan{Arm: b.trial.Arm})
+				i, plans = len(plans), append(plans, run.ArmPlan{Arm: b.trial.Arm, Planned: before, Done: before})
 			}
 			plans[i].Planned++
 			trials = append(trials, b.trial)
 		}
-		byTrial[b.trial] = append(byTrial[b.trial], b)
+		byTrial[b.trial] = append(byTrial[b.trial], b.texts)
 	}
 	tasks := func(yield func(run.Task, error) bool) {
 		for _, t := range trials {
@@ -188,22 +191,45 @@ func (r *Run) Embed(ctx context.Context, a Asking) error {
 			}
 		}
 	}
-	err = engine.Embed(ctx, plans, tasks, func(ctx context.Context, t run.Task, ask eval.Asker) error {
-		for _, b := range byTrial[t.Trial] {
-			q, err := embedding(m, t.Trial.Item)
-			if err != nil {
+	err = engine.Embed(ctx, plans, tasks, func(ctx context.Context, t run.Task, ask eval.Asker) (failed error) {
+		const enough = 5 // texts of refused batches, if nothing is answered: the study is at fault
+		answered, refused := false, 0
+		for todo := byTrial[t.Trial]; len(todo) > 0 && (answered || refused < enough); {
+			texts := todo[0]
+			todo = todo[1:]
+			err := embedTexts(ctx, m, t.Trial.Item, texts, ask)
+			var call *run.CallError
+			switch {
+			case err == nil:
+				answered = true
+			case !errors.As(err, &call) || call.Fatal():
 				return err
-			}
-			for _, text := range b.texts {
-				q.Messages = append(q.Messages, eval.Message{Role: "user", Content: text})
-			}
-			// The step names what is asked, so that other texts are another step. The
-			// server is part of it: a key has no port, and at another one is another model.
-			if _, err := ask.Ask(ctx, "embed/"+string(embed.KeyOf(m.BaseURL))[:8]+"/"+q.Key(), q); err != nil {
-				return err
+			case call.Err.Rejected() && len(texts) > 1: // perhaps for one of them, most likely a long one
+				slices.SortStableFunc(texts, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
+				todo = slices.AppendSeq(slices.Clip(todo), slices.Chunk(texts, 1))
+			default:
+				failed = errors.Join(failed, err)
+				if len(texts) < m.Batch {
+					refused++
+				}
 			}
 		}
-		return nil
+		return failed
 	})
 	return errors.Join(err, journal.Close())
+}
+
+// embedTexts asks for the embeddings of texts in one request.
+func embedTexts(ctx context.Context, m *study.Embeddings, item string, texts []string, ask eval.Asker) error {
+	q, err := embedding(m, item)
+	if err != nil {
+		return err
+	}
+	for _, text := range texts {
+		q.Messages = append(q.Messages, eval.Message{Role: "user", Content: text})
+	}
+	// The step names what is asked, so that other texts are another step. The
+	// server is part of it: a key has no port, and at another one is another model.
+	_, err = ask.Ask(ctx, "embed/"+string(embed.KeyOf(m.BaseURL))[:8]+"/"+q.Key(), q)
+	return err
 }

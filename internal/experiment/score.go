@@ -84,7 +84,7 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 	if err := r.addHistory(ctx, &q, events, sums); err != nil {
 		return Result{}, err
 	}
-	looked, err := r.addLooks(ctx, &q, events, progress.Done.Count(), left)
+	looked, err := r.addLooks(ctx, &q, events, progress, left)
 	if err != nil {
 		return Result{}, err
 	}

@@ -48,6 +48,9 @@ func wilcoxon(p alternativeParams, in pairs) Result {
 	if r.Used > 0 && math.IsNaN(r.HLNormal.Low) && math.IsNaN(r.HLCI.Low) {
 		warnings = append(warnings, fmt.Sprintf("no interval: the test rejects no shift of %d differences at this level", r.Used))
 	}
+	if r.HLNormal.Low == r.HLNormal.High {
+		warnings = append(warnings, "most differences are equal: there is no exact interval, and that of the normal approximation has no width")
+	}
 	return explain(r, warnings...).after("n", aMinusB).at(p.Conf)
 }
 

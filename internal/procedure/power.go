@@ -97,12 +97,14 @@ func (q mcnemarDesign) answer(none) Result {
 	if q.N == nil {
 		return r
 	}
-	p, exact := must(d.Power(float64(*q.N))), must(d.ExactPower(*q.N))
+	var warnings without
+	p := must(d.Power(float64(*q.N)))
+	exact := warnings.unless("power_at_n_exact_test", func() any { return must(d.ExactPower(*q.N)) })
 	detectable, undetectable := d.Detectable(float64(*q.N), power)
 	if undetectable != nil {
 		detectable = math.NaN()
 	}
-	return append(r, Row{"power_at_n", p}, Row{"power_at_n_exact_test", exact}, Row{"smallest_detectable_difference", detectable})
+	return append(r, Row{"power_at_n", p}, Row{"power_at_n_exact_test", exact}, Row{"smallest_detectable_difference", detectable}).with(warningsKey, []string(warnings))
 }
 
 type clusteredDesign struct {
@@ -124,6 +126,8 @@ func (q clusteredDesign) answer(none) Result {
 	if q.Difference == nil {
 		return r
 	}
-	p, k := must(d.Power(*q.Difference)), must(d.ClustersFor(*q.Difference, power))
-	return append(r, Row{"power_at_difference", p}, Row{"clusters_required", math.Ceil(k)})
+	var warnings without
+	p := must(d.Power(*q.Difference))
+	k := warnings.unless("clusters_required", func() any { return math.Ceil(must(d.ClustersFor(*q.Difference, power))) })
+	return append(r, Row{"power_at_difference", p}, Row{"clusters_required", k}).with(warningsKey, []string(warnings))
 }

@@ -312,10 +312,10 @@ func (e *Engine) Embed(ctx context.Context, planned []ArmPlan, tasks iter.Seq2[T
 	return e.each(ctx, eval.StageEmbed, planned, tasks, nil, func(ctx context.Context, t Task, ask *asker) (result, error) {
 		err := do(ctx, t, ask)
 		var call *CallError
-		if err != nil && !errors.As(err, &call) {
+		if err != nil && (!errors.As(err, &call) || call.Fatal()) {
 			return result{}, err
 		}
-		return result{succeeded: err == nil, failed: err != nil, why: call, record: func() error { return nil }}, nil
+		return result{succeeded: err == nil || ask.answered, failed: err != nil, why: call, record: func() error { return nil }}, nil
 	})
 }
 

@@ -32,7 +32,6 @@ type bench struct {
 	reading    eval.Hash // of what answers are read and checked with
 	attempts   int
 	replicates int
-	alpha      float64
 	tasks      tasks
 	practice   []*Fragment
 	goldPath   string
@@ -61,7 +60,7 @@ type arm struct {
 func open(f *study.File, s *Study) (*bench, error) {
 	var errs study.Errors
 	b := &bench{labels: s.Labels, domains: s.Domains, main: s.Main, margin: s.Coherence.Margin, attempts: s.Reading.Attempts,
-		replicates: s.Execution.Replicates, alpha: s.Statistics.Alpha, tasks: tasks{coherence: s.Coherence.Task}}
+		replicates: s.Execution.Replicates, tasks: tasks{coherence: s.Coherence.Task}}
 	b.checkLabels(f, s, &errs)
 	l := &loader{file: f, labels: b.names(), domains: len(s.Domains), errs: &errs, warn: b.Warn, note: b.Note}
 	fragments, corpus := l.fragments(s.Corpus)

@@ -376,7 +376,7 @@ func (b *bench) summary(p eval.Panel, list []tested, counts []counted) *eval.Tab
 		line := eval.Textf("No test: %s.", first.Undefined)
 		if first.P.Defined() {
 			says := "No evidence of a difference"
-			if float64(first.P) < b.alpha {
+			if float64(first.P) < p.Alpha() {
 				says = "A difference"
 			}
 			line = eval.Textf("%s by the %s (p %s).", says, kind, eval.P(first.P))

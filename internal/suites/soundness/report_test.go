@@ -2,6 +2,7 @@ package soundness
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -24,6 +25,27 @@ func TestAgreementOfTests(t *testing.T) {
 	} {
 		if got := tests(list).Note; got != want {
 			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// A level is a panel that knows its level only.
+type level struct {
+	eval.Panel
+	alpha float64
+}
+
+func (l level) Alpha() float64                        { return l.alpha }
+func (level) Rate([]string, string) (eval.Rate, bool) { return eval.Rate{}, false }
+
+// TestSummaryAtALook: a difference is found at the level of the analysis, which at a planned look
+// is not that of the study.
+func TestSummaryAtALook(t *testing.T) {
+	b := &bench{}
+	list := []tested{{"models", "models", eval.Hypothesis{Planned: []eval.Test{{P: 0.03}}, Respecting: []eval.Test{{P: 0.03}}}}}
+	for alpha, want := range map[float64]string{0.05: "A difference", 0.0002: "No evidence of a difference"} {
+		if got := b.summary(level{alpha: alpha}, list, nil).Rows[0][1].Text; !strings.HasPrefix(got, want) {
+			t.Errorf("at %v: %q, want %q", alpha, got, want)
 		}
 	}
 }
