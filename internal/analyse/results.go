@@ -456,7 +456,11 @@ func (p panel) Interaction(a1, b1, a2, b2 eval.ArmGroup, metric string) (eval.Te
 func (p panel) Alpha() float64 { return p.q.Study.Alpha }
 
 func (p panel) Power(items int, discordant, difference float64) Number {
-	d := stats.McNemarDesign{P10: (discordant + difference) / 2, P01: (discordant - difference) / 2, Alpha: p.q.Study.Alpha}
+	alpha := p.Alpha()
+	if looks := p.q.Run.Looks; looks != nil && looks.Planned > 0 { // the study as planned, not this look
+		alpha = float64(looks.Alpha)
+	}
+	d := stats.McNemarDesign{P10: (discordant + difference) / 2, P01: (discordant - difference) / 2, Alpha: alpha}
 	power, err := d.ExactPower(items)
 	if err != nil {
 		return Undefined()
