@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -109,5 +110,20 @@ func TestFailingsAddUp(t *testing.T) {
 	}
 	if len(list) != mostProblems+1 || a != 49 || b != 56 || list[10].What != "and 4 more" || list[0].B != 14 {
 		t.Errorf("%d and %d in %+v", a, b, list)
+	}
+}
+
+// TestReplacedStore: no page shows the runs of a file that is no longer the store.
+func TestReplacedStore(t *testing.T) {
+	v := newViewer(t, bigStore(t, 3))
+	if err := os.Rename(v.DB.Path(), v.DB.Path()+".away"); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/", "/r/big-1", "/r/big-1/samples", "/r/big-1/t/1", "/r/big-1/t/1/calls", "/c?r=big-1"} {
+		w := httptest.NewRecorder()
+		v.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		if w.Code != 500 || !strings.Contains(w.Body.String(), "moved or replaced") {
+			t.Errorf("%s: status %d", path, w.Code)
+		}
 	}
 }
