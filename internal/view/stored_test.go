@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"errors"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -95,6 +96,21 @@ func TestStudyIsReadAgain(t *testing.T) {
 	v.studies[run.Record.ID].rests = time.Time{}
 	if _, current := v.ready(run.Record); current {
 		t.Error("after gold changed, the index of before is ready")
+	}
+	j, err := db.Journal(t.Context(), run.Record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trial := eval.Trial{Item: "q2", Arm: "most_common", Replicate: 1}
+	err = errors.Join(j.Outcome(eval.Trial{Item: "q1", Arm: "most_common", Replicate: 1}, eval.Outcome{Kind: eval.Failed}), j.Outcome(trial, eval.Outcome{Kind: eval.Failed}), j.Close())
+	for _, what := range []string{"before", "after"} {
+		v.studies[run.Record.ID].rests = time.Time{}
+		if l := v.study(run.Record); err != nil || l.err != nil {
+			t.Fatal(err, l.err)
+		} else if _, err := l.show(t.Context(), trial); err != nil {
+			t.Errorf("%s the run was archived: %v", what, err)
+		}
+		err = db.Archive(t.Context(), run.Record, filepath.Join(dir, "archive"), "test")
 	}
 }
 
