@@ -351,10 +351,7 @@ func (sqliteFile) integrity(ctx context.Context, db *DB) ([]string, error) {
 
 // watch keeps a connection, because each has numbers of its own.
 func (sqliteFile) watch(ctx context.Context, db *DB) (*Watch, error) {
-	opened, err := os.Stat(db.path)
-	if err != nil {
-		return nil, fault(db.path, "%w", err)
-	}
+	opened, _ := os.Stat(db.path) // nil, which is no file, if it is gone already
 	conn, err := db.sql.Conn(ctx)
 	if err != nil {
 		return nil, db.explain(err)
