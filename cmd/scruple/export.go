@@ -38,6 +38,17 @@ func (a *app) export(o *opened) error {
 	if err := a.opens(o, need); err != nil {
 		return err
 	}
+	tally, err := o.db.Tally(o.ctx, o.run)
+	if err != nil {
+		return err
+	}
+	toScore, err := o.db.ToScore(o.ctx, o.run)
+	if err != nil {
+		return err
+	}
+	if !own && (tally.Done < tally.Trials || toScore > 0) {
+		a.warn("warning: run %s is unfinished: %d of %d trials done, answers without a score yet: %d", o.run.ID, tally.Done, tally.Trials, toScore)
+	}
 	switch {
 	case slices.Contains(runFormats, format):
 		return a.exportRun(o, format, output, o.is("content"))

@@ -395,17 +395,24 @@ func (c *runComparison) collect(into *analyse.Collector, wanted map[string]strin
 	return nil
 }
 
-// sameBasis warns if the runs were scored by other settings.
+// sameBasis warns if the runs were scored by other settings, or if one went on since.
 func (c *runComparison) sameBasis(ctx context.Context, a *analyse.Analysis) error {
-	var bases [2]string
-	for i, s := range c.sides {
+	var bases []string
+	for _, s := range c.sides {
 		_, _, basis, err := s.DB.Analysis(ctx, s.Run)
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
+		if errors.Is(err, store.ErrNotFound) {
+			var n int
+			n, err = s.DB.ToScore(ctx, s.Run)
+			a.Warnings = append(a.Warnings, fmt.Sprintf("run %s went on after it was scored (answers without a score yet: %d): compare again when it is finished", s.Run.ID, n))
+		} else {
+			basis, _, _ = strings.Cut(basis, "-")
+			bases = append(bases, basis)
+		}
+		if err != nil {
 			return err
 		}
-		bases[i], _, _ = strings.Cut(basis, "-")
 	}
-	if bases[0] != bases[1] {
+	if len(bases) == 2 && bases[0] != bases[1] {
 		a.Warnings = append(a.Warnings, "the runs were analysed with different metrics, comparisons, statistics or judge: score both with `scruple score` to compare them by the same settings")
 	}
 	return nil

@@ -257,6 +257,26 @@ func TestRulesOfOlderRuns(t *testing.T) {
 	}
 }
 
+// A trend counts analyses that cannot be read, not those of runs that go on, which have none.
+func TestTrendOfRunsThatGoOn(t *testing.T) {
+	x, db := load(t, rankingStudy(t)), openStore(t, t.TempDir())
+	for _, goesOn := range []bool{false, true} {
+		r, err := x.Begin(t.Context(), db, experiment.Attempt{Fresh: true})
+		if err == nil {
+			err = db.SaveAnalysis(t.Context(), r.Record, []byte(`{}`), nil, "b")
+		}
+		if err == nil && goesOn {
+			err = db.DropAnalysis(t.Context(), r.Record)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if list, unread, err := experiment.Trend(t.Context(), db, x.Study.Name, 10); err != nil || len(list) != 0 || unread != 1 {
+		t.Errorf("%d runs, %d of them cannot be read, %v", len(list), unread, err)
+	}
+}
+
 // Rules may change after a run. Requests and settings of the analysis may not.
 func decides(t *testing.T, path string, db *store.DB, r *experiment.Run, kept experiment.Result) {
 	ctx := t.Context()

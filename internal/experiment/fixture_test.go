@@ -318,4 +318,24 @@ annotation: [{name: right, of: trial, judge: true, ask: [{name: right, type: cho
 	if c, ok := a.Comparison("fixture-2:sometimes", "fixture-1:sometimes", "passed"); !ok || c.ByJudge != nil || c.Diff != 0 {
 		t.Errorf("people judged nothing of the arm: %+v", c)
 	}
+
+	// The newer run goes on: four of its 69 answers had a score.
+	err = db.ReplaceScores(ctx, sides[1].Run, func(yield func(eval.Scored, error) bool) {
+		for _, it := range x.Items()[:4] {
+			trial := eval.Trial{Item: it.ID, Arm: "always", Replicate: 1}
+			scores := []eval.Score{{Replicate: 1, Metric: "passed", Num: 1, Den: 1}}
+			if !yield(eval.Scored{Case: eval.CaseOf(trial, eval.Outcome{Kind: eval.OK}, nil), Scores: scores}, nil) {
+				return
+			}
+		}
+	})
+	if err := errors.Join(err, db.DropAnalysis(ctx, sides[1].Run)); err != nil {
+		t.Fatal(err)
+	}
+	if a, err = x.CompareRuns(ctx, sides[0], sides[1]); err != nil {
+		t.Fatal(err)
+	}
+	if said := strings.Join(a.Warnings, "\n"); !strings.Contains(said, "run fixture-2 went on after it was scored (answers without a score yet: 65)") || strings.Contains(said, "different metrics") {
+		t.Errorf("warnings of a run that goes on: %s", said)
+	}
 }

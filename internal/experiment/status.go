@@ -3,6 +3,7 @@ package experiment
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -113,7 +114,9 @@ func Trend(ctx context.Context, db *store.DB, name string, most int) (list []Tre
 		}
 		kept, err := Kept(ctx, db, r)
 		if err != nil {
-			unread++
+			if !errors.Is(err, store.ErrNotFound) { // of a run that goes on
+				unread++
+			}
 			continue
 		}
 		p, err := PointOf(ctx, db, r, kept.Analysis)

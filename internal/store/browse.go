@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"iter"
 	"slices"
@@ -142,24 +141,10 @@ func (db *DB) Tally(ctx context.Context, run *Run) (t Tally, err error) {
 
 // A Watch notices that a store was changed by this or another process.
 type Watch struct {
-	db   *DB
-	conn *sql.Conn
+	// Version returns a number that changes with every change of the store.
+	Version func(context.Context) (int64, error)
+	Close   func() error
 }
 
 // Watch begins to watch.
-func (db *DB) Watch(ctx context.Context) (*Watch, error) {
-	conn, err := db.sql.Conn(ctx)
-	if err != nil {
-		return nil, db.explain(err)
-	}
-	return &Watch{db, conn}, nil
-}
-
-// Version returns a number that changes with every change of the store.
-func (w *Watch) Version(ctx context.Context) (v int64, err error) {
-	err = w.conn.QueryRowContext(ctx, w.db.engine.changes()).Scan(&v)
-	return v, w.db.explain(err)
-}
-
-// Close ends the watch.
-func (w *Watch) Close() error { return w.conn.Close() }
+func (db *DB) Watch(ctx context.Context) (*Watch, error) { return db.engine.watch(ctx, db) }

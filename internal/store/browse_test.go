@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -179,6 +181,37 @@ func testWatch(t *testing.T, place place) {
 	}
 	if version() == before {
 		t.Error("a change was not noticed")
+	}
+}
+
+// A watch of a file that is no longer at its path says so.
+func TestWatchOfAReplacedFile(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "s")
+	path := filepath.Join(dir, "s.db")
+	db := open(t, path)
+	newRun(t, db, 2, 1)
+	db.Close()
+	read, err := store.OpenRead(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	w, err := read.Watch(t.Context())
+	if err == nil {
+		_, err = w.Version(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := os.Rename(dir, dir+".away"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := w.Version(t.Context()); err == nil || !strings.Contains(err.Error(), "moved or replaced") {
+			t.Errorf("a file that was replaced: %v", err)
+		}
+		open(t, path).Close()
 	}
 }
 

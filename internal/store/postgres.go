@@ -396,10 +396,13 @@ func (*postgres) writing(ctx context.Context, db *DB, run *Run) (writes bool) {
 	return err == nil && writes
 }
 
-// changes is a hash of the transactions that are visible: those of other databases of the
-// server count too.
-func (*postgres) changes() string {
-	return `SELECT hashtextextended(CAST(pg_current_snapshot() AS TEXT), 0)`
+// watch hashes the transactions that are visible: those of other databases of the server count
+// too. Any connection has the same number.
+func (*postgres) watch(_ context.Context, db *DB) (*Watch, error) {
+	return &Watch{func(ctx context.Context) (v int64, err error) {
+		err = db.sql.QueryRowContext(ctx, `SELECT hashtextextended(CAST(pg_current_snapshot() AS TEXT), 0)`).Scan(&v)
+		return v, db.explain(err)
+	}, func() error { return nil }}, nil
 }
 
 func (*postgres) integrity(context.Context, *DB) ([]string, error) { return nil, nil }

@@ -188,6 +188,36 @@ func TestServerRestarts(t *testing.T) {
 	}
 }
 
+// A watch outlives a request that was given up, and connections that were cut.
+func TestWatchIsConnectedAgain(t *testing.T) {
+	s := postgrestest.Start(t)
+	t.Cleanup(s.Stop)
+	proxy, address := s.Proxy(t), s.Database(t)
+	open(t, address).Close()
+	read, err := store.OpenRead(t.Context(), proxy.Address(s, address))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	w, err := read.Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for name, fault := range map[string]postgrestest.Fault{"given up": {Answers: true}, "cut": {Cut: true}} {
+		proxy.Set(fault)
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		if _, err := w.Version(ctx); err == nil {
+			t.Errorf("%s: a version without an answer", name)
+		}
+		cancel()
+		proxy.Set(postgrestest.Fault{})
+		if _, err := w.Version(t.Context()); err != nil {
+			t.Errorf("after a request that was %s: %v", name, err)
+		}
+	}
+}
+
 // Scores that take longer than the server lets a transaction stand still, and than a run is kept
 // for a process, are written; not if another process took the run meanwhile.
 func TestScoringForLong(t *testing.T) {

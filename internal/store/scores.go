@@ -308,6 +308,13 @@ func (db *DB) ScoredArms(ctx context.Context, run *Run) ([]string, error) {
 	return all[string](ctx, db, `SELECT DISTINCT t.arm FROM `+planned+`scores s ON s.trial = t.id WHERE `+inPlan+` ORDER BY 1`, run)
 }
 
+// ToScore counts the answers of a run that have no scores, as it got them since it was scored.
+func (db *DB) ToScore(ctx context.Context, run *Run) (n int, err error) {
+	err = db.get(ctx, `SELECT count(*) FROM `+planned+`outcomes o ON o.trial = t.id LEFT JOIN scores s ON s.trial = t.id
+		WHERE `+inPlan+` AND o.kind <> 'failed' AND s.trial IS NULL`, []any{run}, &n)
+	return n, err
+}
+
 // Cuts counts the prompts that a server cut, by arm and stage in order.
 func (db *DB) Cuts(ctx context.Context, run *Run) ([]eval.ArmCuts, error) {
 	var list []eval.ArmCuts

@@ -349,7 +349,21 @@ func (sqliteFile) integrity(ctx context.Context, db *DB) ([]string, error) {
 	return says, err
 }
 
-func (sqliteFile) changes() string { return `PRAGMA data_version` }
+// watch keeps a connection, because each has numbers of its own.
+func (sqliteFile) watch(ctx context.Context, db *DB) (*Watch, error) {
+	opened, _ := os.Stat(db.path) // nil, which is no file, if it is gone already
+	conn, err := db.sql.Conn(ctx)
+	if err != nil {
+		return nil, db.explain(err)
+	}
+	return &Watch{func(ctx context.Context) (v int64, err error) {
+		if now, err := os.Stat(db.path); err != nil || !os.SameFile(opened, now) {
+			return 0, fault(db.path, "the file was moved or replaced: start the viewer again")
+		}
+		err = conn.QueryRowContext(ctx, `PRAGMA data_version`).Scan(&v)
+		return v, db.explain(err)
+	}, conn.Close}, nil
+}
 
 func (sqliteFile) examine(x *examination, _ *DB) {
 	x.permissions()

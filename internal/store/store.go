@@ -111,8 +111,7 @@ type engine interface {
 	drop(x *steps, first int64)
 	// writing reports whether a process writes a run.
 	writing(ctx context.Context, db *DB, run *Run) bool
-	// changes is the query for a number that changes with every change of the store.
-	changes() string
+	watch(ctx context.Context, db *DB) (*Watch, error)
 	// integrity returns what the database says of its own files; nothing if they are sound.
 	integrity(ctx context.Context, db *DB) ([]string, error)
 	examine(x *examination, db *DB)

@@ -98,7 +98,10 @@ func (s side) rows(ctx context.Context, q string) ([]int32, error) {
 // sums adds up the scores of each item in some rows.
 func (s side) sums(rows []int32, metric string) (map[string]*sum, error) {
 	item, c := s.x.column("item"), s.x.column(metric)
-	if c == nil || !c.metric {
+	switch {
+	case !slices.ContainsFunc(s.x.columns, func(c *column) bool { return c.metric }):
+		return nil, bad("run %s has no scores yet", s.Run.ID)
+	case c == nil || !c.metric:
 		return nil, bad("run %s has no scores of a metric %q", s.Run.ID, metric)
 	}
 	items := map[string]*sum{}

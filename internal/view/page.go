@@ -118,8 +118,8 @@ func (v *Viewer) answer(page func(*request) error) http.HandlerFunc {
 		if depth := strings.Count(r.URL.EscapedPath(), "/") - 1; depth > 0 {
 			q.base = strings.Repeat("../", depth)
 		}
-		var err error
-		if id := r.PathValue("run"); id != "" {
+		_, err := v.version(r.Context()) // fails if the store was replaced
+		if id := r.PathValue("run"); err == nil && id != "" {
 			q.run, err = v.DB.Run(r.Context(), id)
 		}
 		if err == nil {

@@ -128,7 +128,6 @@ type samplesData struct {
 	Rows                            []listed
 	Facets                          []facet
 	CSV, JSONL, Texts               string
-	Unfinished                      bool
 	store.Tally
 	pager
 }
@@ -162,12 +161,9 @@ func (v *Viewer) showSamples(r *request, s state, x *index, all, rows []int32, t
 		turned.text, turned.from = "", 0
 		data.All = r.samples(turned)
 	}
-	if !r.run.Analysed {
-		var err error
-		if data.Tally, err = v.tally(r.Context(), r.run); err != nil {
-			return err
-		}
-		data.Unfinished = data.Done < data.Trials
+	var err error
+	if data.Tally, err = v.tally(r.Context(), r.run); err != nil {
+		return err
 	}
 	for k, t := range terms(s.q) {
 		data.Terms = append(data.Terms, choice{Text: t, Href: r.samples(s.matching(without(s.q, k)))})

@@ -138,10 +138,10 @@ func (v *Viewer) study(run *store.Run) *loaded {
 	return held.loaded
 }
 
-// state is that of what the study of a run reads, and of the run's plan and gold.
+// state is that of what the study of a run reads, and of the run's plan, gold and archive.
 func (l *loaded) state(v *Viewer, run *store.Run) string {
 	events, _ := v.DB.Events(v.ctx, run) // one for each change of them
-	return fmt.Sprint(run.Trials, len(events), l.x.File.Stamp())
+	return fmt.Sprint(run.Trials, run.Archive, len(events), l.x.File.Stamp())
 }
 
 func (l *loaded) load(v *Viewer, run *store.Run) (err error) {

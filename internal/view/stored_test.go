@@ -2,6 +2,8 @@ package view
 
 import (
 	"context"
+	"errors"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -95,6 +97,21 @@ func TestStudyIsReadAgain(t *testing.T) {
 	if _, current := v.ready(run.Record); current {
 		t.Error("after gold changed, the index of before is ready")
 	}
+	j, err := db.Journal(t.Context(), run.Record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trial := eval.Trial{Item: "q2", Arm: "most_common", Replicate: 1}
+	err = errors.Join(j.Outcome(eval.Trial{Item: "q1", Arm: "most_common", Replicate: 1}, eval.Outcome{Kind: eval.Failed}), j.Outcome(trial, eval.Outcome{Kind: eval.Failed}), j.Close())
+	for _, what := range []string{"before", "after"} {
+		v.studies[run.Record.ID].rests = time.Time{}
+		if l := v.study(run.Record); err != nil || l.err != nil {
+			t.Fatal(err, l.err)
+		} else if _, err := l.show(t.Context(), trial); err != nil {
+			t.Errorf("%s the run was archived: %v", what, err)
+		}
+		err = db.Archive(t.Context(), run.Record, filepath.Join(dir, "archive"), "test")
+	}
 }
 
 // TestFailingsAddUp: what a table of problems has no row for is counted in its last one.
@@ -109,5 +126,20 @@ func TestFailingsAddUp(t *testing.T) {
 	}
 	if len(list) != mostProblems+1 || a != 49 || b != 56 || list[10].What != "and 4 more" || list[0].B != 14 {
 		t.Errorf("%d and %d in %+v", a, b, list)
+	}
+}
+
+// TestReplacedStore: no page shows the runs of a file that is no longer the store.
+func TestReplacedStore(t *testing.T) {
+	v := newViewer(t, bigStore(t, 3))
+	if err := os.Rename(v.DB.Path(), v.DB.Path()+".away"); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/", "/r/big-1", "/r/big-1/samples", "/r/big-1/t/1", "/r/big-1/t/1/calls", "/c?r=big-1"} {
+		w := httptest.NewRecorder()
+		v.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		if w.Code != 500 || !strings.Contains(w.Body.String(), "moved or replaced") {
+			t.Errorf("%s: status %d", path, w.Code)
+		}
 	}
 }

@@ -446,6 +446,33 @@ func TestTrialsOfAnItem(t *testing.T) {
 	}
 }
 
+// A run that goes on after its analysis is unfinished again, and one without scores says so.
+func TestUnfinishedRuns(t *testing.T) {
+	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "s.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	items := []eval.Item{{ID: "doc", Input: 1, Gold: 2}}
+	p, err := plan.New(items, []eval.Arm{{ID: "a"}, {ID: "b"}}, 1, 42)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := db.CreateRun(t.Context(), store.Run{Study: "s", Suite: "s", StudyPath: "/none/study.yaml", StudyJSON: []byte(`{}`), Replicates: 1, Version: "test", CreatedAt: time.Unix(0, 0)}, items, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.SaveAnalysis(t.Context(), r, []byte(`{}`), nil, ""), db.DropAnalysis(t.Context(), r)); err != nil {
+		t.Fatal(err)
+	}
+	v := newViewer(t, db)
+	for path, want := range map[string]string{"/r/s-1/samples": "0 of 2</span>", "/c?r=s-1": "run s-1 has no scores yet"} {
+		if !strings.Contains(get(t, v, path), want) {
+			t.Errorf("%s: want %s", path, want)
+		}
+	}
+}
+
 // No page shows answers of a TEST run before it is finished: who sees them could stop it
 // while they are good.
 func TestUnfinishedTESTIsNotShown(t *testing.T) {
