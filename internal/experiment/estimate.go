@@ -13,6 +13,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/power"
+	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/text"
 	"github.com/scruple-eval/scruple/stats"
@@ -102,6 +103,9 @@ type ArmEstimate struct {
 	Arm string `json:"arm"`
 	Quantities
 	Sampled int `json:"sampled"`
+
+	judgeCalls int     // of Calls
+	judgeCost  float64 // of CostUSD
 }
 
 // Detectable is the smallest detectable effect of a study.
@@ -141,7 +145,7 @@ func (x *Experiment) Estimate(ctx context.Context, count plan.Counter) (*Estimat
 		e.MostCalls, e.MostJudge = &most, &judge
 	}
 	for _, arm := range perArm {
-		e.PerArm = append(e.PerArm, ArmEstimate{arm.Arm, quantitiesOf(arm), arm.Sampled})
+		e.PerArm = append(e.PerArm, ArmEstimate{arm.Arm, quantitiesOf(arm), arm.Sampled, arm.JudgeCalls, arm.JudgeCostUSD})
 	}
 	if e.Detectable, err = x.detectable(); err != nil {
 		return nil, err
@@ -291,61 +295,74 @@ func (x *Experiment) uncorrected() []string {
 
 // A Standing says what of a study's plan a store has.
 type Standing struct {
-	Run   string `json:"run"`   // newest run of the study, "" if there is none
-	Done  int    `json:"done"`  // trials with an outcome in it
-	New   int    `json:"new"`   // the others
-	Calls int    `json:"calls"` // expected of new trials
+	Run     string `json:"run"`      // newest run of the study, "" if there is none
+	Done    int    `json:"done"`     // trials with an outcome in it
+	New     int    `json:"new"`      // the others
+	ToJudge int    `json:"to_judge"` // trials with an outcome in it that the judge has still to judge
+	Calls   int    `json:"calls"`    // expected of what is new and of the judge
 	// Known estimates how many of these calls have an answer in the store, from a sample.
 	Known   int      `json:"known_calls"`
 	CostUSD *float64 `json:"max_cost_usd"` // of the others; null if a price is missing
 }
 
-// sampledForStanding is the number of new trials of an arm whose requests are looked
-// up.
+// sampledForStanding is the number of trials of an arm whose requests are looked up.
 const sampledForStanding = 40
 
 // Standing looks up what of the plan is in a store. Answers of the models for which
 // reusable is true may be taken from other runs.
 func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, reusable func(model string) bool) (*Standing, error) {
-	s, done := &Standing{}, make([]bool, x.Plan.Len())
+	bench, err := x.estimatedBench()
+	if err != nil {
+		return nil, err
+	}
+	s, judges := &Standing{}, judgedArms(bench)
+	done, judged := make([]bool, x.Plan.Len()), make([]bool, x.Plan.Len())
 	last, err := db.LastRun(ctx, x.Study.Name, x.Study.Split)
 	if err == nil {
 		s.Run = last.ID
-		done, err = x.doneTrials(ctx, db, last)
+		done, judged, err = x.doneTrials(ctx, db, last)
 	} else if errors.Is(err, store.ErrNotFound) {
 		err = nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	pending := map[string][]eval.Trial{}
+	pending, judging := map[string][]eval.Trial{}, map[string][]eval.Trial{}
 	for seq, is := range done {
-		if is {
-			s.Done++
-			continue
+		switch t := x.Plan.Trial(seq); {
+		case !is:
+			pending[t.Arm] = append(pending[t.Arm], t)
+			s.New++
+		case judges[t.Arm] && !judged[seq]:
+			judging[t.Arm] = append(judging[t.Arm], t)
+			s.ToJudge++
 		}
-		t := x.Plan.Trial(seq)
-		pending[t.Arm] = append(pending[t.Arm], t)
 	}
-	s.New = len(done) - s.Done
+	s.Done = len(done) - s.New
 	cost := 0.0
-	for _, arm := range e.PerArm {
-		trials := pending[arm.Arm]
-		if len(trials) == 0 || arm.Trials == 0 {
-			continue
-		}
-		share := float64(len(trials)) / float64(arm.Trials)
-		calls := share * float64(arm.Calls)
-		known, err := x.knownShare(ctx, db, trials, reusable)
-		if err != nil {
-			return nil, err
-		}
+	add := func(calls, costUSD, known float64) {
 		s.Calls += int(math.Round(calls))
 		s.Known += int(math.Round(calls * known))
-		if arm.CostUSD == nil {
-			cost = math.NaN()
-		} else {
-			cost += *arm.CostUSD * share * (1 - known)
+		cost += costUSD * (1 - known)
+	}
+	for _, arm := range e.PerArm {
+		all := math.NaN()
+		if arm.CostUSD != nil {
+			all = *arm.CostUSD
+		}
+		for i, trials := range [][]eval.Trial{pending[arm.Arm], judging[arm.Arm]} {
+			if len(trials) == 0 || arm.Trials == 0 {
+				continue
+			}
+			own, whole, err := x.knownShares(ctx, db, trials, judges[arm.Arm], reusable)
+			if err != nil {
+				return nil, err
+			}
+			share := float64(len(trials)) / float64(arm.Trials)
+			if i == 0 {
+				add(share*float64(arm.Calls-arm.judgeCalls), share*max(0, all-arm.judgeCost), own)
+			}
+			add(share*float64(arm.judgeCalls), share*arm.judgeCost, whole)
 		}
 	}
 	if !math.IsNaN(cost) {
@@ -354,37 +371,43 @@ func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, re
 	return s, nil
 }
 
-// doneTrials says of which trials of the plan a run has an outcome.
-func (x *Experiment) doneTrials(ctx context.Context, db *store.DB, r *store.Run) ([]bool, error) {
+// doneTrials says of which trials of the plan a run has an outcome, and which need no judge any more.
+func (x *Experiment) doneTrials(ctx context.Context, db *store.DB, r *store.Run) (done, judged []bool, err error) {
 	items, err := db.Items(ctx, r)
 	if err == nil {
 		err = x.bind(ctx, db)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	moved, err := x.moved(ctx, db, r)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	return db.Answered(ctx, r, x.Plan, x.ArmIDs(), moved, x.unchanged(r, items))
 }
 
-// knownShare is the share of the calls of trials whose answers are in the store, from
+// knownShares are the share of the calls of trials whose answers are in the store, without those of a
+// judge, and the share of the trials of which it has every answer, also of the judge. They are of
 // trials at even distances.
-func (x *Experiment) knownShare(ctx context.Context, db *store.DB, trials []eval.Trial, reusable func(model string) bool) (float64, error) {
-	asker := &storeAsker{db: db, reusable: reusable}
-	n := min(sampledForStanding, len(trials))
+func (x *Experiment) knownShares(ctx context.Context, db *store.DB, trials []eval.Trial, judged bool, reusable func(model string) bool) (own, whole float64, err error) {
+	asker, judge := &storeAsker{db: db, reusable: reusable, stage: eval.StageRun}, &storeAsker{db: db, reusable: reusable, stage: eval.StageJudge}
+	n, all := min(sampledForStanding, len(trials)), 0
 	for k := range n {
-		asker.trial = trials[k*len(trials)/n]
-		if _, err := x.Bench.Perform(ctx, asker.trial, asker); err != nil {
-			return 0, err
+		t, unknown := trials[k*len(trials)/n], asker.unknown+judge.unknown
+		asker.trial, judge.trial = t, t
+		outcome, err := x.Bench.Perform(ctx, t, asker)
+		if err == nil && judged && outcome.Kind != eval.Failed {
+			_, err = x.Bench.Judge(ctx, t, outcome, judge)
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+		if asker.unknown+judge.unknown == unknown {
+			all++
 		}
 	}
-	if asker.calls == 0 {
-		return 0, nil
-	}
-	return float64(asker.known) / float64(asker.calls), nil
+	return float64(asker.known) / max(1, float64(asker.known+asker.unknown)), float64(all) / float64(n), nil
 }
 
 // A storeAsker answers the requests of a trial from the store, else as predicted.
@@ -392,28 +415,29 @@ type storeAsker struct {
 	db       *store.DB
 	reusable func(model string) bool
 	trial    eval.Trial
+	stage    eval.Stage
 
-	mu           sync.Mutex
-	calls, known int
+	mu             sync.Mutex
+	known, unknown int
 }
 
 func (a *storeAsker) Ask(ctx context.Context, step string, r eval.Request) (eval.Response, error) {
-	r.Replicate = a.trial.Replicate
+	r, _ = run.Posed(r, a.trial, a.stage)
 	var found bool
 	var response eval.Response
 	if a.reusable(r.Model) {
 		var err error
-		if response, found, err = a.db.Answer(ctx, r.Key(), eval.StageRun, step); err != nil {
+		if response, found, err = a.db.Answer(ctx, r.Key(), a.stage, step); err != nil {
 			return response, err
 		}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.calls++
 	if found {
 		a.known++
 		return response, nil
 	}
+	a.unknown++
 	if r.Foreseen != nil {
 		return eval.Response{Text: r.Foreseen(), Stop: eval.StopEnd}, nil
 	}

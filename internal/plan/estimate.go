@@ -32,7 +32,8 @@ type Estimate struct {
 	OutputTokens int
 	CostUSD      float64 // NaN if a price is missing
 	CostMargin   float64
-	Sampled      int // trials tried; arms of one shape share them
+	JudgeCostUSD float64 // of CostUSD
+	Sampled      int     // trials tried; arms of one shape share them
 	Loads        Loads
 
 	input, cost variance
@@ -154,6 +155,7 @@ func spread(items []eval.Item, n, round int) []eval.Item {
 func (e *Estimator) try(ctx context.Context, arm eval.Arm, sample []eval.Item, counted, items int) (Estimate, error) {
 	n := len(sample)
 	var calls, judged, output, bytes, tokens int
+	judgeCost := 0.0
 	loads := Loads{}
 	count := func(text string) int { return countPieces(e.Count, text) }
 	byRatio := func(text string) int { return round(float64(len(text)) * float64(tokens) / float64(bytes)) }
@@ -168,7 +170,8 @@ func (e *Estimator) try(ctx context.Context, arm eval.Arm, sample []eval.Item, c
 			return Estimate{}, err
 		}
 		calls += tally.calls
-		judged += tally.judged
+		judged += tally.judged.calls
+		judgeCost += float64(tally.judged.picodollars) / 1e12
 		output += tally.output
 		loads = loads.plus(tally.loads, 1)
 		if k < counted {
@@ -178,14 +181,14 @@ func (e *Estimator) try(ctx context.Context, arm eval.Arm, sample []eval.Item, c
 		input[k] = float64(tally.input)
 		cost[k] = float64(tally.picodollars) / 1e12
 		if tally.unpriced {
-			cost[k] = math.NaN()
+			cost[k], judgeCost = math.NaN(), math.NaN()
 		}
 	}
 	if n == 0 {
 		return Estimate{}, nil
 	}
 	scale := float64(items*e.Replicates) / float64(n)
-	out := Estimate{Sampled: n, Calls: round(float64(calls) * scale), JudgeCalls: round(float64(judged) * scale), OutputTokens: round(float64(output) * scale)}
+	out := Estimate{Sampled: n, Calls: round(float64(calls) * scale), JudgeCalls: round(float64(judged) * scale), OutputTokens: round(float64(output) * scale), JudgeCostUSD: judgeCost * scale}
 	out.Loads = Loads{}.plus(loads, scale)
 	total, v := scaled(input, items, e.Replicates)
 	out.InputTokens, out.input, out.InputMargin = round(total), v, v.margin()
@@ -207,7 +210,7 @@ func (e *Estimator) dry(ctx context.Context, arm eval.Arm, t eval.Trial, ask *dr
 	if e.Gold != "" && arm.Role != eval.RoleBaseline {
 		outcome, err = e.Bench.Perform(ctx, eval.Trial{Item: t.Item, Arm: e.Gold, Replicate: 1}, ask)
 	}
-	asked := ask.calls
+	asked := ask.spent
 	ask.stage = eval.StageJudge
 	if err == nil {
 		_, err = e.Bench.Judge(ctx, t, outcome, ask)
@@ -215,7 +218,7 @@ func (e *Estimator) dry(ctx context.Context, arm eval.Arm, t eval.Trial, ask *dr
 	if err != nil {
 		return fmt.Errorf("trying to judge %v without a model: %w", t, err)
 	}
-	ask.judged = ask.calls - asked
+	ask.judged = spent{ask.calls - asked.calls, ask.picodollars - asked.picodollars}
 	return nil
 }
 
@@ -275,14 +278,20 @@ type dryAsker struct {
 	count Counter
 	price Pricer
 
-	mu                   sync.Mutex
-	calls, input, output int
-	judged               int   // calls of the judge
-	bytes, tokens        int   // of the texts alone
-	picodollars          int64 // an integer, so that the order of parallel steps does not matter
-	unpriced             bool
-	stage                eval.Stage
-	loads                Loads
+	mu            sync.Mutex
+	spent               // in all
+	judged        spent // by the judge
+	input, output int
+	bytes, tokens int // of the texts alone
+	unpriced      bool
+	stage         eval.Stage
+	loads         Loads
+}
+
+// spent is what calls are and cost.
+type spent struct {
+	calls       int
+	picodollars int64 // an integer, so that the order of parallel steps does not matter
 }
 
 func (d *dryAsker) Ask(_ context.Context, _ string, r eval.Request) (eval.Response, error) {
