@@ -32,6 +32,7 @@ type Estimate struct {
 	// and MostJudge the most of the judge; null if the suite does not say.
 	MostCalls  *int          `json:"max_calls,omitempty"`
 	MostJudge  *int          `json:"max_judge_calls,omitempty"`
+	Assumed    []string      `json:"assumed_output,omitempty"` // models without a limit, whose output and cost may be larger
 	PerArm     []ArmEstimate `json:"per_arm"`
 	Detectable *Detectable   `json:"smallest_detectable_effect,omitempty"` // null without comparisons
 	Rules      []RulePlan    `json:"rules,omitempty"`
@@ -144,6 +145,12 @@ func (x *Experiment) Estimate(ctx context.Context, count plan.Counter) (*Estimat
 		}
 		e.MostCalls, e.MostJudge = &most, &judge
 	}
+	for party, load := range all.Loads {
+		if load.Assumed > 0 && !slices.Contains(e.Assumed, party.Model) {
+			e.Assumed = append(e.Assumed, party.Model)
+		}
+	}
+	slices.Sort(e.Assumed)
 	for _, arm := range perArm {
 		e.PerArm = append(e.PerArm, ArmEstimate{arm.Arm, quantitiesOf(arm), arm.Sampled, arm.JudgeCalls, arm.JudgeCostUSD})
 	}
