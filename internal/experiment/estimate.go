@@ -15,6 +15,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/power"
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/text"
 	"github.com/scruple-eval/scruple/stats"
 )
@@ -62,7 +63,8 @@ type RulePlan struct {
 	Scores bool     `json:"reads_scores"`
 	Differ bool     `json:"-"` // it compares arms, so that equal ones may not meet it
 	At     string   `json:"-"` // its key in the study file
-	Items  int      `json:"-"` // of the study
+	Items  int      `json:"-"` // that decide
+	Test   bool     `json:"-"` // they are those of TEST instead of what is planned
 }
 
 // A Power is the share of simulated studies in which a rule passes.
@@ -111,9 +113,10 @@ type ArmEstimate struct {
 
 // Detectable is the smallest detectable effect of a study.
 type Detectable struct {
-	Clusters int     `json:"clusters"` // independent units: items, or clusters of them
-	Tests    int     `json:"tests"`    // in the corrected family
-	Alpha    float64 `json:"alpha"`    // of one test, after the correction
+	Clusters int     `json:"clusters"`          // independent units: items, or clusters of them
+	Test     bool    `json:"of_test,omitempty"` // they are those of TEST instead of what is planned
+	Tests    int     `json:"tests"`             // in the corrected family
+	Alpha    float64 `json:"alpha"`             // of one test, after the correction
 	Power    float64 `json:"power"`
 	DZ       float64 `json:"d_z"` // of a t-test
 }
@@ -161,22 +164,37 @@ func (x *Experiment) Estimate(ctx context.Context, count plan.Counter) (*Estimat
 	return e, err
 }
 
-// design returns what the rules are planned with.
-func (x *Experiment) design() power.Design {
+// decisive are the items that tests and rules decide by, and whether they are those of TEST because
+// no test is made of what is planned.
+func (x *Experiment) decisive() (items []eval.Item, test bool) {
+	if x.question().Run.Exploratory() {
+		s := *x.Study
+		s.Split = study.SplitTest
+		if items, _, err := itemsOf(x.Bench, &s); err == nil {
+			return items, true
+		}
+	}
+	return x.Items(), false
+}
+
+// design returns what the rules are planned with, and whether it has the items of TEST instead.
+func (x *Experiment) design() (power.Design, bool) {
 	q := x.question()
 	q.Run.Split, q.Run.Dev = "", 0 // rules decide on TEST
-	return power.Design{Suite: &x.Suite.Suite, Items: x.Items(), Arms: x.Bench.Arms(), Question: q, Rules: x.rules}
+	items, test := x.decisive()
+	return power.Design{Suite: &x.Suite.Suite, Items: items, Arms: x.Bench.Arms(), Question: q, Rules: x.rules}, test
 }
 
 // RulePlans returns what each rule needs, and its power under each assumption.
 func (x *Experiment) RulePlans() ([]RulePlan, error) {
-	needs, err := x.design().Needs()
+	d, test := x.design()
+	needs, err := d.Needs()
 	if err != nil {
 		return nil, err
 	}
-	plans := mapped(needs, x.planOf)
+	plans := mapped(needs, func(n power.Need) RulePlan { return x.planOf(n, len(d.Items), test) })
 	for i, a := range x.Study.Assume {
-		powers, err := x.design().Simulate(a)
+		powers, err := d.Simulate(a)
 		if err != nil {
 			return nil, x.File.Errorf(fmt.Sprintf("assume[%d]", i), "%v", err)
 		}
@@ -193,9 +211,9 @@ func (x *Experiment) RulePlans() ([]RulePlan, error) {
 }
 
 // planOf describes what a rule needs.
-func (x *Experiment) planOf(n power.Need) RulePlan {
+func (x *Experiment) planOf(n power.Need, items int, test bool) RulePlan {
 	r := RulePlan{Name: n.Rule.Name, Kind: n.Rule.Kind, That: n.Rule.That, Alone: n.Alone, Opportunities: x.opportunities(n.Rule), Apart: n.Rule.Apart, Scores: n.Rule.Scores,
-		Differ: len(n.Rule.Pairs) > 0 || len(n.Rule.Arms) > 1, At: n.Rule.At, Items: len(x.Items())}
+		Differ: len(n.Rule.Pairs) > 0 || len(n.Rule.Arms) > 1, At: n.Rule.At, Items: items, Test: test}
 	if n.Perfect > 0 {
 		r.Perfect = &n.Perfect
 	}
@@ -224,8 +242,9 @@ const plannedPower = 0.8
 // the level of the first step. It ignores corrections of the false discovery rate, whose
 // level depends on the number of true effects.
 func (x *Experiment) detectable() (*Detectable, error) {
-	_, clusters := analyse.Clusters(x.Items()) // the independent units of the data
-	d := &Detectable{Clusters: clusters, Tests: max(1, x.primaryTests()), Alpha: x.Study.Statistics.Alpha, Power: plannedPower}
+	items, test := x.decisive()
+	_, clusters := analyse.Clusters(items) // the independent units of the data
+	d := &Detectable{Clusters: clusters, Test: test, Tests: max(1, x.primaryTests()), Alpha: x.Study.Statistics.Alpha, Power: plannedPower}
 	if len(x.Pairs) == 0 || d.Clusters < 2 {
 		return nil, nil
 	}
@@ -255,11 +274,12 @@ func (x *Experiment) primaryTests() (most int) {
 
 // Unmeetable lists the rules that even perfect arms could not meet with the study's items.
 func (x *Experiment) Unmeetable() ([]RulePlan, error) {
-	needs, err := x.design().Needs()
+	d, test := x.design()
+	needs, err := d.Needs()
 	var list []RulePlan
 	for _, n := range needs {
-		if n.Alone && (n.Perfect == 0 || n.Perfect > len(x.Items())) && (n.Rule.Kind == "require" || n.Rule.Passes) {
-			list = append(list, x.planOf(n))
+		if n.Alone && (n.Perfect == 0 || n.Perfect > len(d.Items)) && (n.Rule.Kind == "require" || n.Rule.Passes) {
+			list = append(list, x.planOf(n, len(d.Items), test))
 		}
 	}
 	return list, err
