@@ -319,6 +319,12 @@ func TestLoadReportsAll(t *testing.T) {
 			t.Errorf("%q is missing in: %v", words, err)
 		}
 	}
+	const embeddings = "output.embeddings={provider: openai, name: small%s}"
+	if _, err = experiment.Load(path, []string{"execution.max_cost=1", fmt.Sprintf(embeddings, "")}, env()); err == nil || !strings.Contains(err.Error(), "the price of the embedding model small is unknown") {
+		t.Errorf("embeddings without a price under a limit of cost: %v", err)
+	}
+	load(t, path, "execution.max_cost=1", fmt.Sprintf(embeddings, ", price: 0"))
+	load(t, path, fmt.Sprintf(embeddings, ""))
 	e, err := load(t, path).Estimate(t.Context(), func(text string) int { return len(text) })
 	if err != nil || e.Calls != e.Items || e.Input == 0 || e.Detectable == nil || e.Detectable.Tests == 0 {
 		t.Errorf("estimate %+v, %v", e, err)
