@@ -94,6 +94,8 @@ Keys that a run sends: K to h, L to i.
 		{"needed", experiment.RulePlan{Scores: true, Differ: true, Items: 10},
 			"asks for a difference: `assume` in the study says how large it may be, and plan then how often 10 items show it"},
 		{"needed", experiment.RulePlan{Opportunities: []string{"m"}, Perfect: &one, Items: 2}, "can be met with 2 items; items without an opportunity for m do not count"},
+		{"needed", experiment.RulePlan{Scores: true, Other: true, Items: 10},
+			"asks for other than the best scores: `assume` in the study says for which, and plan then how often 10 items show it"},
 		{"needed", experiment.RulePlan{Perfect: &one, Items: 2, Test: true}, "can be met with 2 items of TEST"},
 		{"width", struct {
 			*experiment.Widths

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -33,7 +34,6 @@ type Estimate struct {
 	// and MostJudge the most of the judge; null if the suite does not say.
 	MostCalls  *int          `json:"max_calls,omitempty"`
 	MostJudge  *int          `json:"max_judge_calls,omitempty"`
-	Assumed    []string      `json:"assumed_output,omitempty"` // models without a limit, whose output and cost may be larger
 	PerArm     []ArmEstimate `json:"per_arm"`
 	Detectable *Detectable   `json:"smallest_detectable_effect,omitempty"` // null without comparisons
 	Rules      []RulePlan    `json:"rules,omitempty"`
@@ -51,9 +51,11 @@ type RulePlan struct {
 	// Perfect is the number of items for which it holds if all arms have the best scores,
 	// null if there is none up to 5,000. With fewer it cannot hold if it reads one arm
 	// only (Alone), as a worse arm never does better.
-	Perfect *int    `json:"items_needed_if_all_are_perfect"`
-	Alone   bool    `json:"reads_one_arm_only"`
-	Power   []Power `json:"power,omitempty"` // under each assumption of the study
+	Perfect *int `json:"items_needed_if_all_are_perfect"`
+	Alone   bool `json:"reads_one_arm_only"`
+	// Other is that of [power.Need]: no number of items is known.
+	Other bool    `json:"asks_for_other_than_the_best,omitempty"`
+	Power []Power `json:"power,omitempty"` // under each assumption of the study
 	// Opportunities are the metrics of the rule in which an item counts only if its
 	// answer has an opportunity.
 	Opportunities []string `json:"opportunities,omitempty"`
@@ -88,10 +90,17 @@ type Quantities struct {
 	Output      int      `json:"max_output_tokens"`
 	CostUSD     *float64 `json:"max_cost_usd"`
 	CostMargin  *float64 `json:"max_cost_usd_margin"`
+	Assumed     []string `json:"assumed_output,omitempty"` // models without a limit: output and cost may be larger
 }
 
 func quantitiesOf(e plan.Estimate) Quantities {
-	return Quantities{e.Trials, e.Calls, e.InputTokens, known(e.InputMargin), e.OutputTokens, known(e.CostUSD), known(e.CostMargin)}
+	assumed := map[string]bool{}
+	for party, load := range e.Loads {
+		if load.Assumed > 0 {
+			assumed[party.Model] = true
+		}
+	}
+	return Quantities{e.Trials, e.Calls, e.InputTokens, known(e.InputMargin), e.OutputTokens, known(e.CostUSD), known(e.CostMargin), slices.Sorted(maps.Keys(assumed))}
 }
 
 func known(v float64) *float64 {
@@ -148,12 +157,6 @@ func (x *Experiment) Estimate(ctx context.Context, count plan.Counter) (*Estimat
 		}
 		e.MostCalls, e.MostJudge = &most, &judge
 	}
-	for party, load := range all.Loads {
-		if load.Assumed > 0 && !slices.Contains(e.Assumed, party.Model) {
-			e.Assumed = append(e.Assumed, party.Model)
-		}
-	}
-	slices.Sort(e.Assumed)
 	for _, arm := range perArm {
 		e.PerArm = append(e.PerArm, ArmEstimate{arm.Arm, quantitiesOf(arm), arm.Sampled, arm.JudgeCalls, arm.JudgeCostUSD})
 	}
@@ -212,7 +215,7 @@ func (x *Experiment) RulePlans() ([]RulePlan, error) {
 
 // planOf describes what a rule needs.
 func (x *Experiment) planOf(n power.Need, items int, test bool) RulePlan {
-	r := RulePlan{Name: n.Rule.Name, Kind: n.Rule.Kind, That: n.Rule.That, Alone: n.Alone, Opportunities: x.opportunities(n.Rule), Apart: n.Rule.Apart, Scores: n.Rule.Scores,
+	r := RulePlan{Name: n.Rule.Name, Kind: n.Rule.Kind, That: n.Rule.That, Alone: n.Alone, Other: n.Other, Opportunities: x.opportunities(n.Rule), Apart: n.Rule.Apart, Scores: n.Rule.Scores,
 		Differ: len(n.Rule.Pairs) > 0 || len(n.Rule.Arms) > 1, At: n.Rule.At, Items: items, Test: test}
 	if n.Perfect > 0 {
 		r.Perfect = &n.Perfect
