@@ -395,6 +395,20 @@ func TestStanding(t *testing.T) {
 	}
 }
 
+// What arms are assumed to score is for rules.
+func TestAssumeWithoutRules(t *testing.T) {
+	path := rankingStudy(t)
+	const assume, warning = "assume=[{name: it, scores: [{arm: bm25/n10, metric: hits_1, value: 0.5}]}]", "has no rules under decide"
+	for _, c := range []struct {
+		overrides []string
+		warned    bool
+	}{{nil, false}, {[]string{assume}, false}, {[]string{assume, "decide={}"}, true}, {[]string{"decide={}"}, false}} {
+		if got := strings.Join(load(t, path, c.overrides...).Warnings(), "\n"); strings.Contains(got, warning) != c.warned {
+			t.Errorf("%q: warnings %q", c.overrides, got)
+		}
+	}
+}
+
 // A metric that explains is no metric of a comparison that lists none, and a metric has strata
 // where it is the first of a comparison of the pair, wherever it is kept.
 func TestPairTwiceWithoutMetrics(t *testing.T) {
