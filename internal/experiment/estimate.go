@@ -335,8 +335,11 @@ type Standing struct {
 	CostUSD *float64 `json:"max_cost_usd"` // of the others; null if a price is missing
 }
 
-// sampledForStanding is the number of trials of an arm whose requests are looked up.
-const sampledForStanding = 40
+// The number of trials of an arm whose requests are looked up, and of answers of an arm to be judged.
+const (
+	sampledForStanding = 40
+	sampledForJudge    = 400
+)
 
 // Standing looks up what of the plan is in a store. Answers of the models for which
 // reusable is true may be taken from other runs.
@@ -369,6 +372,10 @@ func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, re
 		}
 	}
 	s.Done = len(done) - s.New
+	asked, err := x.judgeCalls(ctx, db, last, judging, reusable)
+	if err != nil {
+		return nil, err
+	}
 	cost := 0.0
 	add := func(calls, costUSD, known float64) {
 		s.Calls += int(math.Round(calls))
@@ -376,23 +383,28 @@ func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, re
 		cost += costUSD * (1 - known)
 	}
 	for _, arm := range e.PerArm {
-		all := math.NaN()
+		all, judged := math.NaN(), float64(arm.judgeCalls)
 		if arm.CostUSD != nil {
 			all = *arm.CostUSD
 		}
-		for i, trials := range [][]eval.Trial{pending[arm.Arm], judging[arm.Arm]} {
-			if len(trials) == 0 || arm.Trials == 0 {
-				continue
-			}
-			own, whole, err := x.knownShares(ctx, db, trials, judges[arm.Arm], reusable)
+		if trials := pending[arm.Arm]; len(trials) > 0 && arm.Trials > 0 {
+			own, judge, err := x.knownShares(ctx, db, trials, judges[arm.Arm], reusable)
 			if err != nil {
 				return nil, err
 			}
 			share := float64(len(trials)) / float64(arm.Trials)
-			if i == 0 {
-				add(share*float64(arm.Calls-arm.judgeCalls), share*max(0, all-arm.judgeCost), own)
+			add(share*(float64(arm.Calls)-judged), share*max(0, all-arm.judgeCost), own)
+			add(share*judged, share*arm.judgeCost, judge)
+		}
+		if n := float64(len(judging[arm.Arm])); n > 0 {
+			a, calls, known := asked[arm.Arm], judged*n/float64(arm.Trials), 0.0
+			if a.trials > 0 { // else their items had other names
+				all := float64(a.known + a.unknown)
+				calls, known = all*n/float64(a.trials), float64(a.known)/max(1, all)
 			}
-			add(share*float64(arm.judgeCalls), share*arm.judgeCost, whole)
+			if calls > 0 {
+				add(calls, calls*arm.judgeCost/judged, known)
+			}
 		}
 	}
 	if !math.IsNaN(cost) {
@@ -417,27 +429,57 @@ func (x *Experiment) doneTrials(ctx context.Context, db *store.DB, r *store.Run)
 	return db.Answered(ctx, r, x.Plan, x.ArmIDs(), moved, x.unchanged(r, items))
 }
 
-// knownShares are the share of the calls of trials whose answers are in the store, without those of a
-// judge, and the share of the trials of which it has every answer, also of the judge. They are of
-// trials at even distances.
-func (x *Experiment) knownShares(ctx context.Context, db *store.DB, trials []eval.Trial, judged bool, reusable func(model string) bool) (own, whole float64, err error) {
-	asker, judge := &storeAsker{db: db, reusable: reusable, stage: eval.StageRun}, &storeAsker{db: db, reusable: reusable, stage: eval.StageJudge}
-	n, all := min(sampledForStanding, len(trials)), 0
+// knownShares are the shares of the calls of trials whose answers are in the store, from trials at even
+// distances: of those without a judge, and of those of a judge. These are known only where all
+// answers of their trial are.
+func (x *Experiment) knownShares(ctx context.Context, db *store.DB, trials []eval.Trial, judged bool, reusable func(model string) bool) (own, judge float64, err error) {
+	var known, unknown, taken, asked int
+	n := min(sampledForStanding, len(trials))
 	for k := range n {
-		t, unknown := trials[k*len(trials)/n], asker.unknown+judge.unknown
-		asker.trial, judge.trial = t, t
-		outcome, err := x.Bench.Perform(ctx, t, asker)
+		t := trials[k*len(trials)/n]
+		performs, judges := storeAsker{db: db, reusable: reusable, trial: t, stage: eval.StageRun}, storeAsker{db: db, reusable: reusable, trial: t, stage: eval.StageJudge}
+		outcome, err := x.Bench.Perform(ctx, t, &performs)
 		if err == nil && judged && outcome.Kind != eval.Failed {
-			_, err = x.Bench.Judge(ctx, t, outcome, judge)
+			_, err = x.Bench.Judge(ctx, t, outcome, &judges)
 		}
 		if err != nil {
 			return 0, 0, err
 		}
-		if asker.unknown+judge.unknown == unknown {
-			all++
+		known, unknown = known+performs.known, unknown+performs.unknown
+		if performs.unknown+judges.unknown == 0 {
+			taken += judges.known
+		} else {
+			asked += max(1, judges.known+judges.unknown)
 		}
 	}
-	return float64(asker.known) / max(1, float64(asker.known+asker.unknown)), float64(all) / float64(n), nil
+	return float64(known) / float64(max(1, known+unknown)), float64(taken) / float64(max(1, taken+asked)), nil
+}
+
+// judgeCalls judges answers that a run has, up to sampledForJudge of an arm at even distances, by
+// answers in the store, and says by arm how many calls that takes.
+func (x *Experiment) judgeCalls(ctx context.Context, db *store.DB, r *store.Run, judging map[string][]eval.Trial, reusable func(model string) bool) (map[string]*storeAsker, error) {
+	asked, chosen := map[string]*storeAsker{}, map[eval.Trial]bool{}
+	for arm, trials := range judging {
+		asked[arm] = &storeAsker{db: db, reusable: reusable, stage: eval.StageJudge}
+		n := min(sampledForJudge, len(trials))
+		for k := range n {
+			chosen[trials[k*len(trials)/n]] = true
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, nil
+	}
+	for j, err := range db.Outcomes(ctx, r) {
+		if err == nil && chosen[j.Trial] {
+			a := asked[j.Trial.Arm]
+			a.trial, a.trials = j.Trial, a.trials+1
+			_, err = x.Bench.Judge(ctx, j.Trial, j.Outcome, a)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return asked, nil
 }
 
 // A storeAsker answers the requests of a trial from the store, else as predicted.
@@ -446,6 +488,7 @@ type storeAsker struct {
 	reusable func(model string) bool
 	trial    eval.Trial
 	stage    eval.Stage
+	trials   int // so far
 
 	mu             sync.Mutex
 	known, unknown int
