@@ -154,10 +154,10 @@ func embeddingModel(f *study.File, m *study.Embeddings, getenv func(string) stri
 		return nil, err
 	}
 	cost := func(u eval.Usage) float64 {
-		if m.Price == 0 {
+		if m.Price == nil {
 			return math.NaN()
 		}
-		return float64(u.Input) * m.Price / 1e6
+		return float64(u.Input) * *m.Price / 1e6
 	}
 	return &run.Model{Client: client, Group: "embeddings " + cmp.Or(m.BaseURL, p.baseURL) + " " + m.Name, Cost: cost, Reuse: true}, nil
 }

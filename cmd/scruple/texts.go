@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/discipline"
+	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/power"
 	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -32,6 +33,7 @@ var texts = sync.OnceValue(func() *template.Template {
 		"paces":   paces,
 		"day":     discipline.Day,
 		"most":    func() int { return power.MostItems },
+		"assumed": func() int { return plan.AssumedOutput },
 		"version": version,
 		"minute":  func(micros int64) string { return time.UnixMicro(micros).UTC().Format("2006-01-02 15:04") },
 		"times":   func(a, b float64) float64 { return a * b },

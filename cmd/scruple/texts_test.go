@@ -55,17 +55,19 @@ retry failed trials with ` + "`run s.yaml --retry-failed`\n"},
 		{"workers", map[string]any{"Command": command}, "workers have no run\nno worker is there: start some with `worker`\n"},
 		{"workers", map[string]any{"Runs": []worker.State{{Run: "r", Step: "run", Done: 1, InHand: 1}}, "Workers": []worker.Hand{{Process: "p", Shards: 1, Note: "s"}}},
 			"r                        run: 1 of 2 shards done, 1 in hand, 0 waiting; then 0 shards\np                        1 shard in hand, seen 0001-01-01T00:00:00Z; not taking part in s\n"},
-		{"plan", map[string]any{"Study": "s", "Items": 1, "Arms": 1, "Replicates": 1, "Trials": 1, "Calls": 0, "MostCalls": &one, "MostJudge": &one, "HasJudge": true, "JudgeCalls": 1, "Keys": []string{"K to h", "L to i"},
+		{"plan", map[string]any{"Study": "s", "Items": 1, "Arms": 1, "Replicates": 1, "Trials": 1, "Calls": 0, "MostCalls": &one, "MostJudge": &one, "HasJudge": true, "JudgeCalls": 1, "Keys": []string{"K to h", "L to i"}, "Assumed": []string{"m", "n"},
 			"Rows": []experiment.ArmEstimate{{Arm: "all"}}, "Standing": &experiment.Standing{New: 2, Known: 1, CostUSD: &half},
 			"Demands":    &experiment.Demands{Trials: 1, Hours: 200, Answers: []experiment.Pace{{Model: "m", Seconds: 1, Bytes: 2, Known: 1}, {Model: "n"}}},
 			"Detectable": &experiment.Detectable{Clusters: 3, Tests: 1, Alpha: 0.05, Power: 0.8, DZ: 0.5}, "Correction": "holm", "CostUSD": (*float64)(nil),
 			"Rules": []experiment.RulePlan{{Name: "a", Kind: "require", Items: 1, Power: []experiment.Power{{Assumption: "x", Missing: "no model"}, {Assumption: "y", Studies: 9, Pass: &half, Low: &half, High: &half, Undecided: &half}}}}},
 			`s: 1 item × 1 arm × 1 replicate = 1 trial
 
-arm                            trials    calls        input      ±     output ≤     cost ≤
+arm                            trials    calls        input      ±     output ~     cost ~
 all                                 0        0            0                   0    unknown
 
-New: 2 trials, about 0 calls, of which about 1 have an answer in the store and are not asked again; cost of the rest ≤ $0.5000.
+No limit of output is known (` + "`max_tokens`" + `) of m, n: 1024 tokens an answer are assumed, and it may be more, as may the cost.
+
+New: 2 trials, about 0 calls, of which about 1 have an answer in the store and are not asked again; cost of the rest ~ $0.5000.
 
 Time: about 200 hours (8.3 days) with 0 calls in flight and the limits of the study. The store grows by about 0.0 kB.
 By the latest calls in the store: m 1 s and 2 bytes an answer.
@@ -92,6 +94,9 @@ Keys that a run sends: K to h, L to i.
 		{"needed", experiment.RulePlan{Scores: true, Differ: true, Items: 10},
 			"asks for a difference: `assume` in the study says how large it may be, and plan then how often 10 items show it"},
 		{"needed", experiment.RulePlan{Opportunities: []string{"m"}, Perfect: &one, Items: 2}, "can be met with 2 items; items without an opportunity for m do not count"},
+		{"needed", experiment.RulePlan{Scores: true, Other: true, Items: 10},
+			"asks for other than the best scores: `assume` in the study says for which, and plan then how often 10 items show it"},
+		{"needed", experiment.RulePlan{Perfect: &one, Items: 2, Test: true}, "can be met with 2 items of TEST"},
 		{"width", struct {
 			*experiment.Widths
 			Confidence float64

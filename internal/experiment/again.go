@@ -159,11 +159,16 @@ func sameOutcome(a, b eval.Outcome) bool {
 // judgeBench returns the bench for the judge, with whether it judges an arm.
 func (r *Run) judgeBench() (bench eval.Bench, judges map[string]bool, err error) {
 	registered, _, err := r.registeredJudge()
-	bench, judges = r.judging(registered != nil), map[string]bool{}
+	bench = r.judging(registered != nil)
+	return bench, judgedArms(bench), err
+}
+
+func judgedArms(bench eval.Bench) map[string]bool {
+	judged := map[string]bool{}
 	for _, a := range bench.Arms() {
-		judges[a.ID] = len(a.Judges) > 0
+		judged[a.ID] = len(a.Judges) > 0
 	}
-	return bench, judges, err
+	return judged
 }
 
 // Prompts builds the prompts of a trial again, by step, and checks them against the

@@ -80,7 +80,7 @@ func (x *Experiment) needs(v *gate.Verdict, a *analyse.Analysis, of power.Scores
 	if v == nil || !a.Run.Complete() || a.Run.Exploratory() || a.Run.Looks != nil && a.Run.Looks.Planned > 0 {
 		return nil
 	}
-	design := x.design()
+	design, _ := x.design()
 	var open []gate.Rule
 	var conditions []int
 	for i, c := range v.Conditions {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -13,7 +14,9 @@ import (
 	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/power"
+	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/text"
 	"github.com/scruple-eval/scruple/stats"
 )
@@ -48,9 +51,11 @@ type RulePlan struct {
 	// Perfect is the number of items for which it holds if all arms have the best scores,
 	// null if there is none up to 5,000. With fewer it cannot hold if it reads one arm
 	// only (Alone), as a worse arm never does better.
-	Perfect *int    `json:"items_needed_if_all_are_perfect"`
-	Alone   bool    `json:"reads_one_arm_only"`
-	Power   []Power `json:"power,omitempty"` // under each assumption of the study
+	Perfect *int `json:"items_needed_if_all_are_perfect"`
+	Alone   bool `json:"reads_one_arm_only"`
+	// Other is that of [power.Need]: no number of items is known.
+	Other bool    `json:"asks_for_other_than_the_best,omitempty"`
+	Power []Power `json:"power,omitempty"` // under each assumption of the study
 	// Opportunities are the metrics of the rule in which an item counts only if its
 	// answer has an opportunity.
 	Opportunities []string `json:"opportunities,omitempty"`
@@ -60,7 +65,8 @@ type RulePlan struct {
 	Scores bool     `json:"reads_scores"`
 	Differ bool     `json:"-"` // it compares arms, so that equal ones may not meet it
 	At     string   `json:"-"` // its key in the study file
-	Items  int      `json:"-"` // of the study
+	Items  int      `json:"-"` // that decide
+	Test   bool     `json:"-"` // they are those of TEST instead of what is planned
 }
 
 // A Power is the share of simulated studies in which a rule passes.
@@ -84,10 +90,17 @@ type Quantities struct {
 	Output      int      `json:"max_output_tokens"`
 	CostUSD     *float64 `json:"max_cost_usd"`
 	CostMargin  *float64 `json:"max_cost_usd_margin"`
+	Assumed     []string `json:"assumed_output,omitempty"` // models without a limit: output and cost may be larger
 }
 
 func quantitiesOf(e plan.Estimate) Quantities {
-	return Quantities{e.Trials, e.Calls, e.InputTokens, known(e.InputMargin), e.OutputTokens, known(e.CostUSD), known(e.CostMargin)}
+	assumed := map[string]bool{}
+	for party, load := range e.Loads {
+		if load.Assumed > 0 {
+			assumed[party.Model] = true
+		}
+	}
+	return Quantities{e.Trials, e.Calls, e.InputTokens, known(e.InputMargin), e.OutputTokens, known(e.CostUSD), known(e.CostMargin), slices.Sorted(maps.Keys(assumed))}
 }
 
 func known(v float64) *float64 {
@@ -102,13 +115,17 @@ type ArmEstimate struct {
 	Arm string `json:"arm"`
 	Quantities
 	Sampled int `json:"sampled"`
+
+	judgeCalls int     // of Calls
+	judgeCost  float64 // of CostUSD
 }
 
 // Detectable is the smallest detectable effect of a study.
 type Detectable struct {
-	Clusters int     `json:"clusters"` // independent units: items, or clusters of them
-	Tests    int     `json:"tests"`    // in the corrected family
-	Alpha    float64 `json:"alpha"`    // of one test, after the correction
+	Clusters int     `json:"clusters"`          // independent units: items, or clusters of them
+	Test     bool    `json:"of_test,omitempty"` // they are those of TEST instead of what is planned
+	Tests    int     `json:"tests"`             // in the corrected family
+	Alpha    float64 `json:"alpha"`             // of one test, after the correction
 	Power    float64 `json:"power"`
 	DZ       float64 `json:"d_z"` // of a t-test
 }
@@ -141,7 +158,7 @@ func (x *Experiment) Estimate(ctx context.Context, count plan.Counter) (*Estimat
 		e.MostCalls, e.MostJudge = &most, &judge
 	}
 	for _, arm := range perArm {
-		e.PerArm = append(e.PerArm, ArmEstimate{arm.Arm, quantitiesOf(arm), arm.Sampled})
+		e.PerArm = append(e.PerArm, ArmEstimate{arm.Arm, quantitiesOf(arm), arm.Sampled, arm.JudgeCalls, arm.JudgeCostUSD})
 	}
 	if e.Detectable, err = x.detectable(); err != nil {
 		return nil, err
@@ -150,22 +167,37 @@ func (x *Experiment) Estimate(ctx context.Context, count plan.Counter) (*Estimat
 	return e, err
 }
 
-// design returns what the rules are planned with.
-func (x *Experiment) design() power.Design {
+// decisive are the items that tests and rules decide by, and whether they are those of TEST because
+// no test is made of what is planned.
+func (x *Experiment) decisive() (items []eval.Item, test bool) {
+	if x.question().Run.Exploratory() {
+		s := *x.Study
+		s.Split = study.SplitTest
+		if items, _, err := itemsOf(x.Bench, &s); err == nil {
+			return items, true
+		}
+	}
+	return x.Items(), false
+}
+
+// design returns what the rules are planned with, and whether it has the items of TEST instead.
+func (x *Experiment) design() (power.Design, bool) {
 	q := x.question()
 	q.Run.Split, q.Run.Dev = "", 0 // rules decide on TEST
-	return power.Design{Suite: &x.Suite.Suite, Items: x.Items(), Arms: x.Bench.Arms(), Question: q, Rules: x.rules}
+	items, test := x.decisive()
+	return power.Design{Suite: &x.Suite.Suite, Items: items, Arms: x.Bench.Arms(), Question: q, Rules: x.rules}, test
 }
 
 // RulePlans returns what each rule needs, and its power under each assumption.
 func (x *Experiment) RulePlans() ([]RulePlan, error) {
-	needs, err := x.design().Needs()
+	d, test := x.design()
+	needs, err := d.Needs()
 	if err != nil {
 		return nil, err
 	}
-	plans := mapped(needs, x.planOf)
+	plans := mapped(needs, func(n power.Need) RulePlan { return x.planOf(n, len(d.Items), test) })
 	for i, a := range x.Study.Assume {
-		powers, err := x.design().Simulate(a)
+		powers, err := d.Simulate(a)
 		if err != nil {
 			return nil, x.File.Errorf(fmt.Sprintf("assume[%d]", i), "%v", err)
 		}
@@ -182,9 +214,9 @@ func (x *Experiment) RulePlans() ([]RulePlan, error) {
 }
 
 // planOf describes what a rule needs.
-func (x *Experiment) planOf(n power.Need) RulePlan {
-	r := RulePlan{Name: n.Rule.Name, Kind: n.Rule.Kind, That: n.Rule.That, Alone: n.Alone, Opportunities: x.opportunities(n.Rule), Apart: n.Rule.Apart, Scores: n.Rule.Scores,
-		Differ: len(n.Rule.Pairs) > 0 || len(n.Rule.Arms) > 1, At: n.Rule.At, Items: len(x.Items())}
+func (x *Experiment) planOf(n power.Need, items int, test bool) RulePlan {
+	r := RulePlan{Name: n.Rule.Name, Kind: n.Rule.Kind, That: n.Rule.That, Alone: n.Alone, Other: n.Other, Opportunities: x.opportunities(n.Rule), Apart: n.Rule.Apart, Scores: n.Rule.Scores,
+		Differ: len(n.Rule.Pairs) > 0 || len(n.Rule.Arms) > 1, At: n.Rule.At, Items: items, Test: test}
 	if n.Perfect > 0 {
 		r.Perfect = &n.Perfect
 	}
@@ -213,8 +245,9 @@ const plannedPower = 0.8
 // the level of the first step. It ignores corrections of the false discovery rate, whose
 // level depends on the number of true effects.
 func (x *Experiment) detectable() (*Detectable, error) {
-	_, clusters := analyse.Clusters(x.Items()) // the independent units of the data
-	d := &Detectable{Clusters: clusters, Tests: max(1, x.primaryTests()), Alpha: x.Study.Statistics.Alpha, Power: plannedPower}
+	items, test := x.decisive()
+	_, clusters := analyse.Clusters(items) // the independent units of the data
+	d := &Detectable{Clusters: clusters, Test: test, Tests: max(1, x.primaryTests()), Alpha: x.Study.Statistics.Alpha, Power: plannedPower}
 	if len(x.Pairs) == 0 || d.Clusters < 2 {
 		return nil, nil
 	}
@@ -244,11 +277,12 @@ func (x *Experiment) primaryTests() (most int) {
 
 // Unmeetable lists the rules that even perfect arms could not meet with the study's items.
 func (x *Experiment) Unmeetable() ([]RulePlan, error) {
-	needs, err := x.design().Needs()
+	d, test := x.design()
+	needs, err := d.Needs()
 	var list []RulePlan
 	for _, n := range needs {
-		if n.Alone && (n.Perfect == 0 || n.Perfect > len(x.Items())) && (n.Rule.Kind == "require" || n.Rule.Passes) {
-			list = append(list, x.planOf(n))
+		if n.Alone && (n.Perfect == 0 || n.Perfect > len(d.Items)) && (n.Rule.Kind == "require" || n.Rule.Passes) {
+			list = append(list, x.planOf(n, len(d.Items), test))
 		}
 	}
 	return list, err
@@ -291,61 +325,86 @@ func (x *Experiment) uncorrected() []string {
 
 // A Standing says what of a study's plan a store has.
 type Standing struct {
-	Run   string `json:"run"`   // newest run of the study, "" if there is none
-	Done  int    `json:"done"`  // trials with an outcome in it
-	New   int    `json:"new"`   // the others
-	Calls int    `json:"calls"` // expected of new trials
+	Run     string `json:"run"`      // newest run of the study, "" if there is none
+	Done    int    `json:"done"`     // trials with an outcome in it
+	New     int    `json:"new"`      // the others
+	ToJudge int    `json:"to_judge"` // trials with an outcome in it that the judge has still to judge
+	Calls   int    `json:"calls"`    // expected of what is new and of the judge
 	// Known estimates how many of these calls have an answer in the store, from a sample.
 	Known   int      `json:"known_calls"`
 	CostUSD *float64 `json:"max_cost_usd"` // of the others; null if a price is missing
 }
 
-// sampledForStanding is the number of new trials of an arm whose requests are looked
-// up.
-const sampledForStanding = 40
+// The number of trials of an arm whose requests are looked up, and of answers of an arm to be judged.
+const (
+	sampledForStanding = 40
+	sampledForJudge    = 400
+)
 
 // Standing looks up what of the plan is in a store. Answers of the models for which
 // reusable is true may be taken from other runs.
 func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, reusable func(model string) bool) (*Standing, error) {
-	s, done := &Standing{}, make([]bool, x.Plan.Len())
+	bench, err := x.estimatedBench()
+	if err != nil {
+		return nil, err
+	}
+	s, judges := &Standing{}, judgedArms(bench)
+	done, judged := make([]bool, x.Plan.Len()), make([]bool, x.Plan.Len())
 	last, err := db.LastRun(ctx, x.Study.Name, x.Study.Split)
 	if err == nil {
 		s.Run = last.ID
-		done, err = x.doneTrials(ctx, db, last)
+		done, judged, err = x.doneTrials(ctx, db, last)
 	} else if errors.Is(err, store.ErrNotFound) {
 		err = nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	pending := map[string][]eval.Trial{}
+	pending, judging := map[string][]eval.Trial{}, map[string][]eval.Trial{}
 	for seq, is := range done {
-		if is {
-			s.Done++
-			continue
+		switch t := x.Plan.Trial(seq); {
+		case !is:
+			pending[t.Arm] = append(pending[t.Arm], t)
+			s.New++
+		case judges[t.Arm] && !judged[seq]:
+			judging[t.Arm] = append(judging[t.Arm], t)
+			s.ToJudge++
 		}
-		t := x.Plan.Trial(seq)
-		pending[t.Arm] = append(pending[t.Arm], t)
 	}
-	s.New = len(done) - s.Done
+	s.Done = len(done) - s.New
+	asked, err := x.judgeCalls(ctx, db, last, judging, reusable)
+	if err != nil {
+		return nil, err
+	}
 	cost := 0.0
-	for _, arm := range e.PerArm {
-		trials := pending[arm.Arm]
-		if len(trials) == 0 || arm.Trials == 0 {
-			continue
-		}
-		share := float64(len(trials)) / float64(arm.Trials)
-		calls := share * float64(arm.Calls)
-		known, err := x.knownShare(ctx, db, trials, reusable)
-		if err != nil {
-			return nil, err
-		}
+	add := func(calls, costUSD, known float64) {
 		s.Calls += int(math.Round(calls))
 		s.Known += int(math.Round(calls * known))
-		if arm.CostUSD == nil {
-			cost = math.NaN()
-		} else {
-			cost += *arm.CostUSD * share * (1 - known)
+		cost += costUSD * (1 - known)
+	}
+	for _, arm := range e.PerArm {
+		all, judged := math.NaN(), float64(arm.judgeCalls)
+		if arm.CostUSD != nil {
+			all = *arm.CostUSD
+		}
+		if trials := pending[arm.Arm]; len(trials) > 0 && arm.Trials > 0 {
+			own, judge, err := x.knownShares(ctx, db, trials, judges[arm.Arm], reusable)
+			if err != nil {
+				return nil, err
+			}
+			share := float64(len(trials)) / float64(arm.Trials)
+			add(share*(float64(arm.Calls)-judged), share*max(0, all-arm.judgeCost), own)
+			add(share*judged, share*arm.judgeCost, judge)
+		}
+		if n := float64(len(judging[arm.Arm])); n > 0 {
+			a, calls, known := asked[arm.Arm], judged*n/float64(arm.Trials), 0.0
+			if a.trials > 0 { // else their items had other names
+				all := float64(a.known + a.unknown)
+				calls, known = all*n/float64(a.trials), float64(a.known)/max(1, all)
+			}
+			if calls > 0 {
+				add(calls, calls*arm.judgeCost/judged, known)
+			}
 		}
 	}
 	if !math.IsNaN(cost) {
@@ -354,37 +413,73 @@ func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, re
 	return s, nil
 }
 
-// doneTrials says of which trials of the plan a run has an outcome.
-func (x *Experiment) doneTrials(ctx context.Context, db *store.DB, r *store.Run) ([]bool, error) {
+// doneTrials says of which trials of the plan a run has an outcome, and which need no judge any more.
+func (x *Experiment) doneTrials(ctx context.Context, db *store.DB, r *store.Run) (done, judged []bool, err error) {
 	items, err := db.Items(ctx, r)
 	if err == nil {
 		err = x.bind(ctx, db)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	moved, err := x.moved(ctx, db, r)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	return db.Answered(ctx, r, x.Plan, x.ArmIDs(), moved, x.unchanged(r, items))
 }
 
-// knownShare is the share of the calls of trials whose answers are in the store, from
-// trials at even distances.
-func (x *Experiment) knownShare(ctx context.Context, db *store.DB, trials []eval.Trial, reusable func(model string) bool) (float64, error) {
-	asker := &storeAsker{db: db, reusable: reusable}
+// knownShares are the shares of the calls of trials whose answers are in the store, from trials at even
+// distances: of those without a judge, and of those of a judge. These are known only where all
+// answers of their trial are.
+func (x *Experiment) knownShares(ctx context.Context, db *store.DB, trials []eval.Trial, judged bool, reusable func(model string) bool) (own, judge float64, err error) {
+	var known, unknown, taken, asked int
 	n := min(sampledForStanding, len(trials))
 	for k := range n {
-		asker.trial = trials[k*len(trials)/n]
-		if _, err := x.Bench.Perform(ctx, asker.trial, asker); err != nil {
-			return 0, err
+		t := trials[k*len(trials)/n]
+		performs, judges := storeAsker{db: db, reusable: reusable, trial: t, stage: eval.StageRun}, storeAsker{db: db, reusable: reusable, trial: t, stage: eval.StageJudge}
+		outcome, err := x.Bench.Perform(ctx, t, &performs)
+		if err == nil && judged && outcome.Kind != eval.Failed {
+			_, err = x.Bench.Judge(ctx, t, outcome, &judges)
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+		known, unknown = known+performs.known, unknown+performs.unknown
+		if performs.unknown+judges.unknown == 0 {
+			taken += judges.known
+		} else {
+			asked += max(1, judges.known+judges.unknown)
 		}
 	}
-	if asker.calls == 0 {
-		return 0, nil
+	return float64(known) / float64(max(1, known+unknown)), float64(taken) / float64(max(1, taken+asked)), nil
+}
+
+// judgeCalls judges answers that a run has, up to sampledForJudge of an arm at even distances, by
+// answers in the store, and says by arm how many calls that takes.
+func (x *Experiment) judgeCalls(ctx context.Context, db *store.DB, r *store.Run, judging map[string][]eval.Trial, reusable func(model string) bool) (map[string]*storeAsker, error) {
+	asked, chosen := map[string]*storeAsker{}, map[eval.Trial]bool{}
+	for arm, trials := range judging {
+		asked[arm] = &storeAsker{db: db, reusable: reusable, stage: eval.StageJudge}
+		n := min(sampledForJudge, len(trials))
+		for k := range n {
+			chosen[trials[k*len(trials)/n]] = true
+		}
 	}
-	return float64(asker.known) / float64(asker.calls), nil
+	if len(chosen) == 0 {
+		return nil, nil
+	}
+	for j, err := range db.Outcomes(ctx, r) {
+		if err == nil && chosen[j.Trial] {
+			a := asked[j.Trial.Arm]
+			a.trial, a.trials = j.Trial, a.trials+1
+			_, err = x.Bench.Judge(ctx, j.Trial, j.Outcome, a)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return asked, nil
 }
 
 // A storeAsker answers the requests of a trial from the store, else as predicted.
@@ -392,28 +487,30 @@ type storeAsker struct {
 	db       *store.DB
 	reusable func(model string) bool
 	trial    eval.Trial
+	stage    eval.Stage
+	trials   int // so far
 
-	mu           sync.Mutex
-	calls, known int
+	mu             sync.Mutex
+	known, unknown int
 }
 
 func (a *storeAsker) Ask(ctx context.Context, step string, r eval.Request) (eval.Response, error) {
-	r.Replicate = a.trial.Replicate
+	r, _ = run.Posed(r, a.trial, a.stage)
 	var found bool
 	var response eval.Response
 	if a.reusable(r.Model) {
 		var err error
-		if response, found, err = a.db.Answer(ctx, r.Key(), eval.StageRun, step); err != nil {
+		if response, found, err = a.db.Answer(ctx, r.Key(), a.stage, step); err != nil {
 			return response, err
 		}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.calls++
 	if found {
 		a.known++
 		return response, nil
 	}
+	a.unknown++
 	if r.Foreseen != nil {
 		return eval.Response{Text: r.Foreseen(), Stop: eval.StopEnd}, nil
 	}

@@ -197,6 +197,9 @@ func (x *Experiment) Warnings() []string {
 				strings.TrimPrefix(p.Model, eval.PipelinePrefix)))
 		}
 	}
+	if len(x.Study.Assume) > 0 && len(x.rules.All()) == 0 {
+		list = append(list, "assume: the study has no rules under decide, which it is for: nothing is simulated")
+	}
 	return slices.Concat(list, x.dependent, x.twice, text.LookAlikes(x.itemIDs()), x.uncorrected())
 }
 

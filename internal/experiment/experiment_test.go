@@ -339,9 +339,93 @@ func TestLoadReportsAll(t *testing.T) {
 			t.Errorf("%q is missing in: %v", words, err)
 		}
 	}
+	const embeddings = "output.embeddings={provider: openai, name: small%s}"
+	if _, err = experiment.Load(path, []string{"execution.max_cost=1", fmt.Sprintf(embeddings, "")}, env()); err == nil || !strings.Contains(err.Error(), "the price of the embedding model small is unknown") {
+		t.Errorf("embeddings without a price under a limit of cost: %v", err)
+	}
+	load(t, path, "execution.max_cost=1", fmt.Sprintf(embeddings, ", price: 0"))
+	load(t, path, fmt.Sprintf(embeddings, ""))
 	e, err := load(t, path).Estimate(t.Context(), func(text string) int { return len(text) })
 	if err != nil || e.Calls != e.Items || e.Input == 0 || e.Detectable == nil || e.Detectable.Tests == 0 {
 		t.Errorf("estimate %+v, %v", e, err)
+	}
+}
+
+// What a store has of a plan: answers to be judged are not done, and the cost of a judge whose answers
+// it does not have is not saved by the answers that it has.
+func TestStanding(t *testing.T) {
+	dir, ctx := t.TempDir(), t.Context()
+	db, path := openStore(t, dir), writePrompted(t, dir, []int{2, 4, 6, 8})
+	priced := env()
+	priced.Price = func(m study.Model) (func(eval.Usage) float64, bool) {
+		return func(eval.Usage) float64 { return map[string]float64{"m": 0.001, "judge": 1}[m.ID] }, true
+	}
+	standing := func(overrides ...string) (*experiment.Standing, *experiment.Demands) {
+		t.Helper()
+		x, err := experiment.Load(path, overrides, priced)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer x.Close()
+		e, err := x.Estimate(ctx, func(text string) int { return len(text) })
+		if err == nil {
+			e.Standing, err = x.Standing(ctx, db, e, func(string) bool { return true })
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := x.Demands(ctx, db, filepath.Join(dir, "runs.db"), e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e.Standing, d
+	}
+	judge := &counter{Client: numbers{}, sent: map[string]int{}, after: 1000}
+	r := start(t, load(t, path), db)
+	ask := experiment.Asking{Models: map[string]*run.Model{"m": {Client: numbers{}, Group: "m"}, "judge": {Client: judge, Group: "judge"}}, MaxCalls: 4}
+	if err := r.Ask(ctx, left(t, r, false), ask); !errors.Is(err, run.ErrSessionEnd) {
+		t.Fatal(err)
+	}
+	stopped, demands := standing()
+	toJudge := left(t, r, false).Judgments
+	ask.MaxCalls = 0
+	if err := r.Ask(ctx, left(t, r, false), ask); err != nil {
+		t.Fatal(err)
+	}
+	paid := float64(judge.all)
+	if judge.all == 0 || stopped.New != 0 || stopped.ToJudge == 0 || stopped.ToJudge > toJudge || stopped.Calls != judge.all || stopped.Known != 0 || *stopped.CostUSD != paid || demands.Calls != judge.all || demands.Hours == 0 {
+		t.Errorf("before %d calls of the judge: %+v, %+v", judge.all, stopped, demands)
+	}
+	if s, d := standing(); s.New+s.ToJudge+s.Calls != 0 || *s.CostUSD != 0 || d.Hours != 0 {
+		t.Errorf("a finished run: %+v, %+v", s, d)
+	}
+	for _, c := range []struct {
+		overrides      []string
+		new, judge, by int
+		known          int
+		cost           float64
+	}{
+		{[]string{"models[judge].name=another"}, 0, stopped.ToJudge, judge.all, 0, paid},
+		{[]string{"models[judge].name=another", "name=other"}, r.Plan.Len(), 0, judge.all + 4, 4, paid},
+		{[]string{"name=other"}, r.Plan.Len(), 0, judge.all + 4, judge.all + 4, 0},
+	} {
+		if s, _ := standing(c.overrides...); s.New != c.new || s.ToJudge != c.judge || s.Calls != c.by || s.Known != c.known || *s.CostUSD != c.cost {
+			t.Errorf("%v: %+v, cost %v, want %+v", c.overrides, s, *s.CostUSD, c)
+		}
+	}
+}
+
+// What arms are assumed to score is for rules.
+func TestAssumeWithoutRules(t *testing.T) {
+	path := rankingStudy(t)
+	const assume, warning = "assume=[{name: it, scores: [{arm: bm25/n10, metric: hits_1, value: 0.5}]}]", "has no rules under decide"
+	for _, c := range []struct {
+		overrides []string
+		warned    bool
+	}{{nil, false}, {[]string{assume}, false}, {[]string{assume, "decide={}"}, true}, {[]string{"decide={}"}, false}} {
+		if got := strings.Join(load(t, path, c.overrides...).Warnings(), "\n"); strings.Contains(got, warning) != c.warned {
+			t.Errorf("%q: warnings %q", c.overrides, got)
+		}
 	}
 }
 

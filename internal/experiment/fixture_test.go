@@ -339,3 +339,47 @@ annotation: [{name: right, of: trial, judge: true, ask: [{name: right, type: cho
 		t.Errorf("warnings of a run that goes on: %s", said)
 	}
 }
+
+// TEST decides: what rules and comparisons need is by its items, whatever part is planned.
+func TestPlannedOnTest(t *testing.T) {
+	env := env()
+	first := ""
+	env.Suite = func(string) (kit.Suite, error) {
+		suite := fixtureSuite()
+		open := suite.Open
+		suite.Open = func(file *study.File, s study.Any) (kit.Bench, error) {
+			bench, err := open(file, s)
+			for i := range bench.Items() {
+				if bench.Items()[i].Split = first; first != "" && i >= 16 {
+					bench.Items()[i].Split = study.SplitTest
+				}
+			}
+			return bench, err
+		}
+		return suite, nil
+	}
+	path := write(t, filepath.Join(t.TempDir(), "study.yaml"), fixtureStudy+`decide: {require: [{name: good, that: "low('always', 'majority') > 0.7"}]}
+`)
+	for _, c := range []struct {
+		first, split    string
+		items, clusters int
+		test            bool
+	}{{"dev", "", 8, 4, true}, {"dev", "dev", 8, 4, true}, {"dev", "test", 8, 4, false}, {"", "", 24, 12, false}, {"", "test", 24, 12, false}, {"test", "", 24, 12, false}} {
+		first = c.first
+		x, err := experiment.Load(path, []string{"split=" + c.split}, env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer x.Close()
+		e, err := x.Estimate(t.Context(), func(text string) int { return len(text) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := e.Rules[0]; r.Items != c.items || r.Test != c.test || e.Detectable.Clusters != c.clusters || e.Detectable.Test != c.test {
+			t.Errorf("%+v: rule %+v, detectable %+v", c, r, e.Detectable)
+		}
+		if rules, err := x.Unmeetable(); err != nil || (len(rules) > 0) != (c.items == 8) {
+			t.Errorf("%+v: %+v cannot be met, %v", c, rules, err)
+		}
+	}
+}

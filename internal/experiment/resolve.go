@@ -364,5 +364,8 @@ func (x *Experiment) checkBudget() error {
 			return x.File.Errorf("execution.max_cost", "the price of model %s (%s %s) is unknown, so its cost cannot be limited: give it with price: {input, output}, in US dollars per million tokens", m.ID, m.Provider, m.Name)
 		}
 	}
+	if m := x.Study.Output.Embeddings; m != nil && m.Price == nil {
+		return x.File.Errorf("execution.max_cost", "the price of the embedding model %s is unknown, so its cost cannot be limited: give it with output.embeddings.price, in US dollars per million tokens", m.Name)
+	}
 	return nil
 }

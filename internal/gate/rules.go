@@ -187,6 +187,9 @@ func same(p [3]string) func([3]string) bool {
 // Holds reports whether the rule holds by an analysis.
 func (r Rule) Holds(a *analyse.Analysis) bool { return r.apply(a).State == Pass }
 
+// Fails reports whether an analysis excludes the rule: not even the ends of intervals meet it.
+func (r Rule) Fails(a *analyse.Analysis) bool { return r.apply(a).State == Fail }
+
 // Empty reports whether there are no rules.
 func (r *Rules) Empty() bool { return len(r.list) == 0 }
 

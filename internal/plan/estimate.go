@@ -14,7 +14,7 @@ import (
 // An Estimate is the expected usage of an arm, scaled from a sample of its trials.
 // The sample is simulated with the answers that the suite predicts, or with empty
 // answers, so later steps that depend on an answer may be missing. Output is
-// counted at its limit. A real run may send more requests and produce less output.
+// counted at its limit, or assumed where a model has none. A real run may send more requests and produce less output.
 //
 // A margin is half the width of the 95 % interval of a total over all items,
 // from the variation between the trials tried: Student's t, with the correction
@@ -32,7 +32,8 @@ type Estimate struct {
 	OutputTokens int
 	CostUSD      float64 // NaN if a price is missing
 	CostMargin   float64
-	Sampled      int // trials tried; arms of one shape share them
+	JudgeCostUSD float64 // of CostUSD
+	Sampled      int     // trials tried; arms of one shape share them
 	Loads        Loads
 
 	input, cost variance
@@ -45,8 +46,8 @@ type Pricer func(modelID string, u eval.Usage) float64
 type Counter func(text string) int
 
 const (
-	// assumedOutput is the output counted for a request that sets no limit.
-	assumedOutput = 1024
+	// AssumedOutput is the output counted for a request that sets no limit, which may have more.
+	AssumedOutput = 1024
 	// sampledTrials bounds the trials tried over all arms, and sampledPerShape
 	// those of one shape, so that planning a study of many arms stays fast.
 	sampledTrials   = 280
@@ -154,6 +155,7 @@ func spread(items []eval.Item, n, round int) []eval.Item {
 func (e *Estimator) try(ctx context.Context, arm eval.Arm, sample []eval.Item, counted, items int) (Estimate, error) {
 	n := len(sample)
 	var calls, judged, output, bytes, tokens int
+	judgeCost := 0.0
 	loads := Loads{}
 	count := func(text string) int { return countPieces(e.Count, text) }
 	byRatio := func(text string) int { return round(float64(len(text)) * float64(tokens) / float64(bytes)) }
@@ -168,7 +170,8 @@ func (e *Estimator) try(ctx context.Context, arm eval.Arm, sample []eval.Item, c
 			return Estimate{}, err
 		}
 		calls += tally.calls
-		judged += tally.judged
+		judged += tally.judged.calls
+		judgeCost += float64(tally.judged.picodollars) / 1e12
 		output += tally.output
 		loads = loads.plus(tally.loads, 1)
 		if k < counted {
@@ -177,15 +180,18 @@ func (e *Estimator) try(ctx context.Context, arm eval.Arm, sample []eval.Item, c
 		}
 		input[k] = float64(tally.input)
 		cost[k] = float64(tally.picodollars) / 1e12
-		if tally.unpriced {
+		if tally.unpriced > 0 {
 			cost[k] = math.NaN()
+		}
+		if tally.judged.unpriced > 0 {
+			judgeCost = math.NaN()
 		}
 	}
 	if n == 0 {
 		return Estimate{}, nil
 	}
 	scale := float64(items*e.Replicates) / float64(n)
-	out := Estimate{Sampled: n, Calls: round(float64(calls) * scale), JudgeCalls: round(float64(judged) * scale), OutputTokens: round(float64(output) * scale)}
+	out := Estimate{Sampled: n, Calls: round(float64(calls) * scale), JudgeCalls: round(float64(judged) * scale), OutputTokens: round(float64(output) * scale), JudgeCostUSD: judgeCost * scale}
 	out.Loads = Loads{}.plus(loads, scale)
 	total, v := scaled(input, items, e.Replicates)
 	out.InputTokens, out.input, out.InputMargin = round(total), v, v.margin()
@@ -207,7 +213,7 @@ func (e *Estimator) dry(ctx context.Context, arm eval.Arm, t eval.Trial, ask *dr
 	if e.Gold != "" && arm.Role != eval.RoleBaseline {
 		outcome, err = e.Bench.Perform(ctx, eval.Trial{Item: t.Item, Arm: e.Gold, Replicate: 1}, ask)
 	}
-	asked := ask.calls
+	asked := ask.spent
 	ask.stage = eval.StageJudge
 	if err == nil {
 		_, err = e.Bench.Judge(ctx, t, outcome, ask)
@@ -215,7 +221,7 @@ func (e *Estimator) dry(ctx context.Context, arm eval.Arm, t eval.Trial, ask *dr
 	if err != nil {
 		return fmt.Errorf("trying to judge %v without a model: %w", t, err)
 	}
-	ask.judged = ask.calls - asked
+	ask.judged = spent{ask.calls - asked.calls, ask.unpriced - asked.unpriced, ask.picodollars - asked.picodollars}
 	return nil
 }
 
@@ -275,30 +281,47 @@ type dryAsker struct {
 	count Counter
 	price Pricer
 
-	mu                   sync.Mutex
-	calls, input, output int
-	judged               int   // calls of the judge
-	bytes, tokens        int   // of the texts alone
-	picodollars          int64 // an integer, so that the order of parallel steps does not matter
-	unpriced             bool
-	stage                eval.Stage
-	loads                Loads
+	mu            sync.Mutex
+	spent               // in all
+	judged        spent // by the judge
+	input, output int
+	bytes, tokens int // of the texts alone
+	stage         eval.Stage
+	loads         Loads
+}
+
+// spent is what calls are and cost.
+type spent struct {
+	calls       int
+	unpriced    int   // of them
+	picodollars int64 // an integer, so that the order of parallel steps does not matter
 }
 
 func (d *dryAsker) Ask(_ context.Context, _ string, r eval.Request) (eval.Response, error) {
 	if strings.HasPrefix(r.Model, eval.PipelinePrefix) { // a pipeline outside, or its stored answers: its tokens are its own
 		return eval.Response{}, nil
 	}
-	bytes, tokens := len(r.System), d.count(r.System)
+	texts, parts := []string{r.System}, len(r.Messages)+len(r.Tools)
 	for _, m := range r.Messages {
-		bytes += len(m.Content)
-		tokens += d.count(m.Content)
+		texts = append(texts, m.Content)
 	}
-	in := tokens + 4*len(r.Messages) // role and borders
-	out := r.MaxTokens + r.Allowance
+	for _, t := range r.Tools {
+		texts = append(texts, t.Name, t.Description, string(t.Parameters))
+	}
+	if r.Schema != nil {
+		texts, parts = append(texts, string(r.Schema.JSON)), parts+1
+	}
+	bytes, tokens := 0, 0
+	for _, text := range texts {
+		bytes += len(text)
+		tokens += d.count(text)
+	}
+	in := tokens + 4*parts // role and borders
+	out, assumed := r.MaxTokens, 0
 	if out == 0 {
-		out = assumedOutput
+		out, assumed = AssumedOutput, AssumedOutput
 	}
+	out += r.Allowance + r.Reasoning.Budget // Anthropic's limit is raised by a budget that reaches it
 	cost := d.price(r.Model, eval.Usage{Input: in, Output: out, CachedInInput: true, ReasoningInOutput: true})
 	d.mu.Lock()
 	d.calls++
@@ -306,9 +329,9 @@ func (d *dryAsker) Ask(_ context.Context, _ string, r eval.Request) (eval.Respon
 	d.bytes += bytes
 	d.tokens += tokens
 	d.output += out
-	d.loads[Party{r.Model, d.stage}] = d.loads[Party{r.Model, d.stage}].Plus(Load{1, float64(in), float64(out)}, 1)
+	d.loads[Party{r.Model, d.stage}] = d.loads[Party{r.Model, d.stage}].Plus(Load{1, float64(in), float64(out), float64(assumed)}, 1)
 	if math.IsNaN(cost) {
-		d.unpriced = true
+		d.unpriced++
 	} else {
 		d.picodollars += int64(math.Round(cost * 1e12))
 	}

@@ -64,6 +64,43 @@ func TestEstimateForesees(t *testing.T) {
 	}
 }
 
+// asksFor sends one request for each item.
+type asksFor struct {
+	eval.Bench
+	request eval.Request
+}
+
+func (asksFor) Items() []eval.Item { return []eval.Item{{ID: "a"}} }
+func (asksFor) Arms() []eval.Arm   { return []eval.Arm{{ID: "x", Model: "m"}} }
+
+func (a asksFor) Perform(ctx context.Context, _ eval.Trial, ask eval.Asker) (eval.Outcome, error) {
+	_, err := ask.Ask(ctx, "only", a.request)
+	return eval.Outcome{Kind: eval.OK}, err
+}
+
+// All that is sent is counted, and output at the limit that a provider may be sent.
+func TestEstimateCountsWhatIsSent(t *testing.T) {
+	for _, c := range []struct {
+		request                eval.Request
+		input, output, assumed int
+	}{
+		{eval.Request{System: "12", MaxTokens: 10}, 2, 10, 0},
+		{eval.Request{Messages: []eval.Message{{Content: "123"}}, MaxTokens: 10, Allowance: 20}, 7, 30, 0},
+		{eval.Request{MaxTokens: 2048, Reasoning: eval.Reasoning{Budget: 16000}}, 0, 18048, 0},
+		{eval.Request{MaxTokens: 10, Allowance: 20, Reasoning: eval.Reasoning{Budget: 40}}, 0, 70, 0},
+		{eval.Request{Schema: &eval.Schema{JSON: []byte(`{"a":1}`)}, MaxTokens: 1}, 4 + 7, 1, 0},
+		{eval.Request{Tools: []eval.Tool{{Name: "ab", Description: "c", Parameters: []byte(`{}`)}}, MaxTokens: 1}, 4 + 5, 1, 0},
+		{eval.Request{System: "12", Reasoning: eval.Reasoning{Budget: 5}}, 2, 1029, 1024},
+	} {
+		c.request.Model = "m"
+		e := plan.Estimator{Bench: asksFor{request: c.request}, Replicates: 1, Count: letters, Price: func(string, eval.Usage) float64 { return 1 }}
+		_, all, err := e.Estimates(t.Context())
+		if load := all.Loads[plan.Party{Model: "m", Stage: eval.StageRun}]; err != nil || all.InputTokens != c.input || all.OutputTokens != c.output || load.Assumed != float64(c.assumed) {
+			t.Errorf("%+v: %d input, %d output, %v assumed, want %d, %d, %d (%v)", c.request, all.InputTokens, all.OutputTokens, load.Assumed, c.input, c.output, c.assumed, err)
+		}
+	}
+}
+
 // uneven asks of item i a prompt of i letters, and counts what is tried.
 type uneven struct {
 	eval.Bench

@@ -14,11 +14,14 @@ type Party struct {
 }
 
 // A Load is what a party is asked.
-type Load struct{ Calls, Input, Output float64 }
+type Load struct {
+	Calls, Input, Output float64
+	Assumed              float64 // of Output: no limit is set
+}
 
 // Plus adds a load several times.
 func (l Load) Plus(m Load, times float64) Load {
-	return Load{l.Calls + times*m.Calls, l.Input + times*m.Input, l.Output + times*m.Output}
+	return Load{l.Calls + times*m.Calls, l.Input + times*m.Input, l.Output + times*m.Output, l.Assumed + times*m.Assumed}
 }
 
 // Loads are those of all parties.

@@ -36,6 +36,9 @@ type Need struct {
 	// help it, so below Perfect it cannot hold. Of pooled rates an item has one opportunity
 	// at Perfect, and may have more.
 	Alone bool
+	// Other reports that the rule asks for other scores than the best, such as a smallest number of
+	// calls: the best exclude it, or others meet it. How many items it takes is not known.
+	Other bool
 }
 
 // MostItems is the number of items up to which needs are searched. Rules that need
@@ -51,10 +54,11 @@ func (d Design) Needs() ([]Need, error) {
 	d = d.rough()
 	known := map[int]*analyse.Analysis{}
 	var needs []Need
+	var others []*analyse.Analysis // of MostItems with the worst scores, and with the best and the worst in turn
 	for _, r := range rules {
 		perfect, err := least(1, MostItems, func(n int) (bool, error) {
 			if known[n] == nil {
-				a, err := d.perfect(n)
+				a, err := d.extreme(n, 1)
 				if err != nil {
 					return false, err
 				}
@@ -65,8 +69,17 @@ func (d Design) Needs() ([]Need, error) {
 		if err != nil {
 			return nil, err
 		}
+		alone := len(r.Arms) == 1
+		for alone && perfect == 0 && len(others) < 2 {
+			a, err := d.extreme(MostItems, 2*len(others))
+			if err != nil {
+				return nil, err
+			}
+			others = append(others, a)
+		}
+		other := alone && perfect == 0 && (r.Fails(known[MostItems]) || slices.ContainsFunc(others, r.Holds))
 		r.Apart = append(slices.Clone(r.Apart), d.Estimated(r)...)
-		needs = append(needs, Need{r, perfect, len(r.Arms) == 1 && len(r.Apart) == 0 && !d.pools(r)})
+		needs = append(needs, Need{r, perfect, alone && len(r.Apart) == 0 && !d.pools(r) && !other, other})
 	}
 	return needs, nil
 }
@@ -165,13 +178,14 @@ func (d Design) pools(r gate.Rule) bool {
 	})
 }
 
-// perfect analyses a study of n items in which every arm has the best scores.
-func (d Design) perfect(n int) (*analyse.Analysis, error) {
+// extreme analyses a study of n items in which one item of every few, in every arm, has the best
+// scores, and the others the worst; 0 is none.
+func (d Design) extreme(n, every int) (*analyse.Analysis, error) {
 	d = d.resized(n)
-	return d.collect(analyse.Listed(d.Items), func(metric, _, _ int) (num, den float64) {
+	return d.collect(analyse.Listed(d.Items), func(metric, _, item int) (num, den float64) {
 		const unbounded = 1e9
 		m := d.Suite.Metrics[metric]
-		if m.HigherIsBetter {
+		if best := every > 0 && item%every == 0; best == m.HigherIsBetter {
 			return min(m.Max, unbounded), 1
 		}
 		return max(m.Min, -unbounded), 1

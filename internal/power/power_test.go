@@ -24,6 +24,7 @@ var suite = eval.Suite{Name: "toy", Metrics: []eval.Metric{
 	{Name: "words", Max: math.Inf(1), HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems},
 	{Name: "total", Min: 5, Max: 25, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems},
 	{Name: "kappa", Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.ByEstimator, Estimate: func([]eval.Counted) float64 { return 0 }},
+	{Name: "calls", Max: math.Inf(1), Kind: eval.Scoring, Pooling: eval.MeanOfItems},
 }}
 
 // design is a study of three arms with clusters of a size; 1 is no clusters.
@@ -44,7 +45,7 @@ func design(t *testing.T, method string, clusters, size int, rules ...string) po
 		decide.Require = append(decide.Require, study.Condition{Name: fmt.Sprint("rule ", i), That: that})
 	}
 	var problems []*study.Error
-	d.Rules, problems = gate.Compile(decide, gate.Names{Arms: []string{"a", "b", "c"}, Metrics: suite.Metrics, Compared: func(a, b, _ string) bool { return a != b }})
+	d.Rules, problems = gate.Compile(decide, gate.Names{Arms: []string{"a", "b", "c"}, Metrics: suite.Metrics, Strata: []string{"kind=x"}, Compared: func(a, b, _ string) bool { return a != b }})
 	for _, p := range problems {
 		t.Fatal(p)
 	}
@@ -69,6 +70,14 @@ func TestNeeds(t *testing.T) {
 		{1, "value('a','kappa') > 0.5", 0, false, "an estimator is not simulated"},
 		{1, "low('a','total') >= 20", 12, true, "25 − 20·z²/(n + z²) ≥ 20"},
 		{1, "low('a','words') > 100", 6, true, "equal numbers of words have a limit from 6 on"},
+		{1, "low('a','passed') > 0.9999", 0, true, "more than are tried"},
+		{1, "value('a','passed') > 1", 0, false, "the best scores exclude it, as all do"},
+		{1, "high('a','passed') < 0.99", 0, false, "worse scores do"},
+		{1, "high('a','passed') < 1", 0, false, "worse scores do, and the interval of the best touches it"},
+		{1, "low('a','total') > 6 and high('a','total') < 20", 0, false, "scores between"},
+		{1, "low('a','total') > 5 and high('a','total') < 25", 0, false, "scores between, and both ends touch it"},
+		{1, "value('a','calls') >= 10", 0, false, "the fewest calls are best"},
+		{1, "low('a','calls') > 0", 0, false, "the fewest calls are best"},
 		{1, "failed('a') < 0.01 && high('a','rate') < 0.1", 35, false, "trials may all succeed"},
 	} {
 		needs, err := design(t, "auto", 60, c.size, c.rule).Needs()
@@ -191,7 +200,9 @@ func TestAssumptionsThatCannotBe(t *testing.T) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	// Rules on trials alone, or on nothing, read no scores.
-	for rule, want := range map[string]string{"failed('a') < 0.05": "failures of trials are not simulated", "1 < 2": ""} {
+	for rule, want := range map[string]string{"failed('a') < 0.05": "failures of trials are not simulated", "1 < 2": "",
+		"registered() == 1": "it reads registered, which is not simulated", "diff_in('a','b','score','kind=x') > 0": "it reads diff_in, which is not simulated",
+		"replicates('a','b','score', 0.1)": "it reads replicates, which is not simulated", "sd('a','score') < 0.4": ""} {
 		d := design(t, "paired_ttest", 10, 1, rule)
 		d.Question.Comparisons = nil
 		if p, err := d.Simulate(assume(0.6, 0.5, "score")); err != nil || p[0].Missing != want {

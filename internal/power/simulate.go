@@ -154,10 +154,15 @@ func (d Design) means(a study.Assumption) map[[2]string]assumed {
 	return means
 }
 
-// missing says which score of a rule is not assumed.
+// missing says what a rule reads that is not simulated, or which score of it is not assumed.
 func (d Design) missing(r gate.Rule, means map[[2]string]assumed) string {
 	if r.Trials {
 		return "failures of trials are not simulated"
+	}
+	for _, name := range r.Apart {
+		if name != "sd" { // strata, people, other runs and what happened to a run
+			return "it reads " + name + ", which is not simulated"
+		}
 	}
 	need := slices.Clone(r.Estimates)
 	for _, p := range r.Pairs {

@@ -14,9 +14,9 @@ func deterministic(r *eval.Request) bool {
 	return r.Sampling.Temperature != nil && *r.Sampling.Temperature == 0 && len(r.Payload) == 0
 }
 
-// posed returns a request as a trial asks it in a stage, and whether its answer is shared:
+// Posed returns a request as a trial asks it in a stage, and whether its answer is shared:
 // equal questions to a judge at temperature 0 are one, whatever the item and replicate.
-func posed(r eval.Request, t eval.Trial, stage eval.Stage) (_ eval.Request, shared bool) {
+func Posed(r eval.Request, t eval.Trial, stage eval.Stage) (_ eval.Request, shared bool) {
 	r.Replicate = t.Replicate
 	if shared = stage == eval.StageJudge && deterministic(&r); shared {
 		r.Item, r.Replicate = "", 0 // not sent: what is sent is one question
@@ -27,7 +27,7 @@ func posed(r eval.Request, t eval.Trial, stage eval.Stage) (_ eval.Request, shar
 // Matches reports whether a journalled call has the answer to a request of its trial, and
 // what differs if not.
 func Matches(c *eval.Call, r eval.Request) (same bool, diff []string) {
-	r, shared := posed(r, c.Trial, c.Stage)
+	r, shared := Posed(r, c.Trial, c.Stage)
 	if sameRequest(c, r.Key(), shared) {
 		return true, nil
 	}
@@ -38,7 +38,7 @@ func Matches(c *eval.Call, r eval.Request) (same bool, diff []string) {
 // rubric or an outcome did: the journal keeps the answer to the former request under the
 // step's own name, in case that it is asked again.
 func SupersedingStep(step string, r eval.Request, t eval.Trial) string {
-	r, _ = posed(r, t, eval.StageJudge)
+	r, _ = Posed(r, t, eval.StageJudge)
 	return step + " " + r.Key()[:8]
 }
 

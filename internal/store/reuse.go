@@ -206,25 +206,35 @@ func (j *Journal) take(ctx context.Context, id int64) (bool, error) {
 // Answered reports which trials of a plan have an outcome in a run, by sequence
 // number: with the same question, whether or not they are in the run's own plan, and
 // whatever the name of their item or arm was; moved has the items that were renamed. Trials
-// of an older format have it if old says so.
-func (db *DB) Answered(ctx context.Context, run *Run, p Plan, arms []string, moved Moved, old func(eval.Trial) bool) ([]bool, error) {
+// of an older format have it if old says so. Of judged ones the verdicts are by what the plan
+// judges with, or they failed, so that there is nothing to judge.
+func (db *DB) Answered(ctx context.Context, run *Run, p Plan, arms []string, moved Moved, old func(eval.Trial) bool) (done, judged []bool, err error) {
 	type row struct {
 		eval.Trial
 		Question int64
+		Judged   bool
+		Basis    int64
 	}
-	done := make([]bool, p.Len())
-	return done, visit(ctx, db, `SELECT t.item, t.arm, t.replicate, t.question FROM trials t JOIN outcomes o ON o.trial = t.id WHERE t.run = ?`, []any{run}, func(r row) {
+	done, judged = make([]bool, p.Len()), make([]bool, p.Len())
+	has := func(seq int, r row) {
+		_, judge := p.Basis(seq)
+		done[seq], judged[seq] = true, judged[seq] || r.Judged && (r.Basis == 0 || r.Basis == judge)
+	}
+	return done, judged, visit(ctx, db, `SELECT t.item, t.arm, t.replicate, t.question, j.trial IS NOT NULL OR o.kind = 'failed', CASE WHEN o.kind = 'failed' THEN 0 ELSE coalesce(j.basis, 0) END
+		FROM trials t JOIN outcomes o ON o.trial = t.id LEFT JOIN judged j ON j.trial = t.id WHERE t.run = ?`, []any{run}, func(r row) {
 		t := r.Trial
 		if now, ok := moved.Items[t.Item]; ok && !slices.Contains(moved.Except, t.Arm) {
 			t.Item = now
 		}
 		if seq, ok := p.Seq(t); ok {
-			done[seq] = done[seq] || p.Question(seq) == r.Question || r.Question == 0 && old(t)
+			if p.Question(seq) == r.Question || r.Question == 0 && old(t) {
+				has(seq, r)
+			}
 			return
 		}
 		for _, t.Arm = range arms {
 			if seq, ok := p.Seq(t); ok && p.Question(seq) == r.Question {
-				done[seq] = true
+				has(seq, r)
 				return
 			}
 		}

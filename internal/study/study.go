@@ -156,13 +156,13 @@ func (s Skill) String() string {
 
 // Embeddings are a model behind an OpenAI-compatible path /embeddings.
 type Embeddings struct {
-	Provider   string  `json:"provider" jsonschema:"required,minLength=1,description=A provider with OpenAI's format: openai\\, openrouter\\, ollama\\, vllm\\, llamacpp …"`
-	Name       string  `json:"name" jsonschema:"required,minLength=1,description=The provider's name of the model"`
-	BaseURL    string  `json:"base_url,omitempty" jsonschema:"pattern=^https?://[^/@]+(/[^@]*)?$,description=Another endpoint" jsonschema_extras:"errorMessage=want a URL such as http://127.0.0.1:8080/v1 without a password"`
-	APIKeyEnv  string  `json:"api_key_env,omitempty" jsonschema:"writeOnly=true,maxLength=64,pattern=^[A-Z_][A-Z0-9_]*$,description=Environment variable that holds the key" jsonschema_extras:"errorMessage=want the name of an environment variable such as OPENAI_API_KEY"`
-	Dimensions int     `json:"dimensions,omitempty" jsonschema:"minimum=1,maximum=16384,description=Number of components\\, for models that can shorten their embeddings"`
-	Batch      int     `json:"batch,omitempty" jsonschema:"minimum=1,maximum=2048,default=64,description=Number of texts in one request (default 64)"`
-	Price      float64 `json:"price,omitempty" jsonschema:"minimum=0,description=US dollars per million tokens; unknown if not given"`
+	Provider   string   `json:"provider" jsonschema:"required,minLength=1,description=A provider with OpenAI's format: openai\\, openrouter\\, ollama\\, vllm\\, llamacpp …"`
+	Name       string   `json:"name" jsonschema:"required,minLength=1,description=The provider's name of the model"`
+	BaseURL    string   `json:"base_url,omitempty" jsonschema:"pattern=^https?://[^/@]+(/[^@]*)?$,description=Another endpoint" jsonschema_extras:"errorMessage=want a URL such as http://127.0.0.1:8080/v1 without a password"`
+	APIKeyEnv  string   `json:"api_key_env,omitempty" jsonschema:"writeOnly=true,maxLength=64,pattern=^[A-Z_][A-Z0-9_]*$,description=Environment variable that holds the key" jsonschema_extras:"errorMessage=want the name of an environment variable such as OPENAI_API_KEY"`
+	Dimensions int      `json:"dimensions,omitempty" jsonschema:"minimum=1,maximum=16384,description=Number of components\\, for models that can shorten their embeddings"`
+	Batch      int      `json:"batch,omitempty" jsonschema:"minimum=1,maximum=2048,default=64,description=Number of texts in one request (default 64)"`
+	Price      *float64 `json:"price,omitempty" jsonschema:"minimum=0,description=US dollars per million tokens; unknown if not given"`
 }
 
 // Execution configures how a run executes its plan. Only Replicates and Seed
