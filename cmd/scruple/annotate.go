@@ -380,6 +380,9 @@ func (a *app) lockTask(o *opened, x *experiment.Experiment, place annotate.Place
 	}
 	return a.result(l, func() {
 		a.say("locked %s: annotations/%s\nMD5     %s\nSHA-256 %s", text.Plural(l.Subjects, "answer", "answers"), l.File, l.MD5, l.SHA256)
+		if r.Alone > 0 {
+			a.say("%s of one person alone", text.Plural(r.Alone, "answer is", "answers are"))
+		}
 		if l.Gold {
 			a.say("the file is read-only: name it in the study as the path of its gold")
 		}
