@@ -55,6 +55,7 @@ func (a *app) annotate(o *opened) error {
 		return err
 	}
 	place := annotationsOf(x, from)
+	place.Report = func(err error) { a.warn("%v", err) }
 	place.Check = func(file string, gold []byte) ([]eval.Item, error) {
 		return from.readsGold(x.Suite.GoldKey, file, gold)
 	}
@@ -83,7 +84,7 @@ func (a *app) annotate(o *opened) error {
 	if err != nil {
 		return err
 	}
-	s.Report, s.People = func(err error) { a.warn("%v", err) }, people
+	s.People = people
 	server := o.serving()
 	server.Holders, server.Writes, server.Errors = append(slices.Clone(people), annotate.Owner), true, a.err
 	var keep func()
