@@ -77,6 +77,12 @@ const maxOrdinal = 100
 // Unlike the bootstrap of Hayes & Krippendorff (2007), which draws pairs of
 // ratings, it needs no assumption on the ratings of one unit.
 func KrippendorffBootstrap(ratings [][]float64, scale Scale, o BootstrapOptions) (Bootstrap, error) {
+	return KrippendorffClusterBootstrap[int](ratings, nil, scale, o)
+}
+
+// KrippendorffClusterBootstrap resamples clusters of units. A nil cluster means that each unit is
+// one.
+func KrippendorffClusterBootstrap[C comparable](ratings [][]float64, cluster []C, scale Scale, o BootstrapOptions) (Bootstrap, error) {
 	k, err := KrippendorffAlpha(ratings, scale)
 	if err != nil {
 		return Bootstrap{}, err
@@ -84,10 +90,21 @@ func KrippendorffBootstrap(ratings [][]float64, scale Scale, o BootstrapOptions)
 	if k.Undefined != "" {
 		return Bootstrap{}, errors.New("stats: nothing to resample: " + k.Undefined)
 	}
-	given := pairable(ratings)
+	if cluster != nil && len(cluster) != len(ratings[0]) {
+		return Bootstrap{}, fmt.Errorf("stats: every unit needs a cluster, got %d of %d", len(cluster), len(ratings[0]))
+	}
+	given, at := pairable(ratings)
+	var of []C
+	for _, u := range at {
+		if cluster != nil {
+			of = append(of, cluster[u])
+		}
+	}
+	codes, clusters := numbered(of, len(given))
+	units := make([][]term, clusters)
 	all := slices.Concat(given...)
 	if scale == IntervalScale {
-		return bootstrapMoments(given, mean(all), o)
+		return bootstrapMoments(units, given, codes, mean(all), o)
 	}
 	values, _ := tally(all)
 	index := make(map[float64]int, len(values))
@@ -98,19 +115,19 @@ func KrippendorffBootstrap(ratings [][]float64, scale Scale, o BootstrapOptions)
 		if len(values) > maxOrdinal {
 			return Bootstrap{}, fmt.Errorf("stats: %d different ordinal ratings are too many to resample, at most %d: group them", len(values), maxOrdinal)
 		}
-		return bootstrapRanks(given, index, o)
+		return bootstrapRanks(units, given, codes, index, o)
 	}
 	// The disagreement within a unit does not depend on the other units: it is
 	// one sum, and the counts of the values are the others.
-	units := make([][]term, len(given))
 	for u, row := range given {
 		d, err := distances(row, scale)
 		if err != nil {
 			return Bootstrap{}, err
 		}
-		units[u] = []term{{0, d / float64(len(row)-1)}}
+		own := &units[codes[u]]
+		*own = append(*own, term{0, d / float64(len(row)-1)})
 		for _, x := range row {
-			units[u] = append(units[u], term{index[x] + 1, 1})
+			*own = append(*own, term{index[x] + 1, 1})
 		}
 	}
 	return bootstrapSums(units, len(values)+1, func(total []float64) float64 {
@@ -138,8 +155,7 @@ func alpha(observed, expected float64) float64 {
 }
 
 // bootstrapMoments needs sums and sums of squares, about the mean of all ratings.
-func bootstrapMoments(given [][]float64, centre float64, o BootstrapOptions) (Bootstrap, error) {
-	units := make([][]term, len(given))
+func bootstrapMoments(units [][]term, given [][]float64, codes []int, centre float64, o BootstrapOptions) (Bootstrap, error) {
 	for u, row := range given {
 		n := float64(len(row))
 		var s, squares float64
@@ -147,7 +163,7 @@ func bootstrapMoments(given [][]float64, centre float64, o BootstrapOptions) (Bo
 			s += x - centre
 			squares += (x - centre) * (x - centre)
 		}
-		units[u] = []term{{0, 2 * n * sumSquares(row, mean(row)) / (n - 1)}, {1, n}, {2, s}, {3, squares}}
+		units[codes[u]] = append(units[codes[u]], term{0, 2 * n * sumSquares(row, mean(row)) / (n - 1)}, term{1, n}, term{2, s}, term{3, squares})
 	}
 	return bootstrapSums(units, 4, func(total []float64) float64 {
 		n := total[1]
@@ -161,16 +177,16 @@ func bootstrapMoments(given [][]float64, centre float64, o BootstrapOptions) (Bo
 
 // bootstrapRanks needs the coincidences of all pairs of values, because their
 // distance depends on how many ratings lie between them.
-func bootstrapRanks(given [][]float64, index map[float64]int, o BootstrapOptions) (Bootstrap, error) {
+func bootstrapRanks(units [][]term, given [][]float64, codes []int, index map[float64]int, o BootstrapOptions) (Bootstrap, error) {
 	k := len(index)
-	units := make([][]term, len(given))
 	for u, row := range given {
 		weight := 1 / float64(len(row)-1)
+		own := &units[codes[u]]
 		for i, x := range row {
-			units[u] = append(units[u], term{index[x], 1})
+			*own = append(*own, term{index[x], 1})
 			for j, y := range row {
 				if i != j && x != y {
-					units[u] = append(units[u], term{k + k*index[x] + index[y], weight})
+					*own = append(*own, term{k + k*index[x] + index[y], weight})
 				}
 			}
 		}

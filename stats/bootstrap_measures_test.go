@@ -57,8 +57,9 @@ func TestMeasureBootstrapsAreGeneral(t *testing.T) {
 		}, draws)
 		agree(t, "Fleiss' kappa", got, want)
 
-		// Only units with two ratings are drawn.
+		// Only units with two ratings are drawn, or clusters of them.
 		var pairable []int
+		cluster, clusters := make([]int, len(units)), map[int][]int{}
 		for u := range units {
 			n := 0
 			for r := range ratings {
@@ -68,6 +69,8 @@ func TestMeasureBootstrapsAreGeneral(t *testing.T) {
 			}
 			if n > 1 {
 				pairable = append(pairable, u)
+				cluster[u] = u % 3
+				clusters[u%3] = append(clusters[u%3], u)
 			}
 		}
 		for scale := stats.Nominal; scale <= stats.RatioScale; scale++ {
@@ -84,6 +87,27 @@ func TestMeasureBootstrapsAreGeneral(t *testing.T) {
 				return k.Alpha
 			}, draws)
 			agree(t, "alpha", got, want)
+			got, err = stats.KrippendorffClusterBootstrap(ratings, cluster, scale, draws)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var order []int // of their first units
+			for _, u := range pairable {
+				if !slices.Contains(order, u%3) {
+					order = append(order, u%3)
+				}
+			}
+			want, _ = stats.BootstrapClusters(len(order), func(drawn []int) float64 {
+				of := make([][]float64, raters)
+				for _, i := range drawn {
+					for r := range of {
+						of[r] = append(of[r], pick(ratings[r], clusters[order[i]])...)
+					}
+				}
+				k, _ := stats.KrippendorffAlpha(of, scale)
+				return k.Alpha
+			}, draws)
+			agree(t, "alpha of clusters", got, want)
 		}
 
 		confidence, outcome := make([]float64, len(units)), make([]bool, len(units))

@@ -44,7 +44,7 @@ func KrippendorffAlpha(ratings [][]float64, scale Scale) (Krippendorff, error) {
 	if err := checkRatings(ratings, scale); err != nil {
 		return Krippendorff{}, err
 	}
-	units := pairable(ratings)
+	units, _ := pairable(ratings)
 	all := slices.Concat(units...)
 	k := Krippendorff{Units: len(units), Values: len(all), Observed: math.NaN(), Expected: math.NaN(), Alpha: math.NaN()}
 	if k.Units == 0 {
@@ -103,9 +103,8 @@ func checkRatings(ratings [][]float64, scale Scale) error {
 	return nil
 }
 
-// pairable gathers the ratings of each unit that has two or more.
-func pairable(ratings [][]float64) [][]float64 {
-	var units [][]float64
+// pairable gathers the ratings of each unit that has two or more, and which units these are.
+func pairable(ratings [][]float64) (units [][]float64, at []int) {
 	for u := range ratings[0] {
 		var given []float64
 		for _, row := range ratings {
@@ -114,10 +113,10 @@ func pairable(ratings [][]float64) [][]float64 {
 			}
 		}
 		if len(given) > 1 {
-			units = append(units, given)
+			units, at = append(units, given), append(at, u)
 		}
 	}
-	return units
+	return units, at
 }
 
 // maxRatios bounds the different ratings whose pairs are all looked at.

@@ -20,7 +20,8 @@
 //	tables of counts        ChiSquared, RowPairs, Fisher
 //	agreement of raters     KappaTable, CohenKappa, FleissKappa, KrippendorffAlpha, GwetAC1
 //	confidences, scores     CalibrationCurve, ROC, CompareROC
-//	bootstrap of measures   FleissBootstrap, KrippendorffBootstrap, CalibrationBootstrap, BootstrapClusters
+//	bootstrap of measures   FleissBootstrap, KrippendorffBootstrap, KrippendorffClusterBootstrap,
+//	                        CalibrationBootstrap, BootstrapClusters
 //	judges and people       PredictionPowered, PredictionPoweredClusters, PredictionPoweredDiff
 //	watched runs            Sequence, ConfidenceSequence
 //	many tests              Adjust; Bonferroni, Holm, Hochberg, BH, BY

@@ -55,6 +55,7 @@ func (a *app) annotate(o *opened) error {
 		return err
 	}
 	place := annotationsOf(x, from)
+	place.Report = func(err error) { a.warn("%v", err) }
 	place.Check = func(file string, gold []byte) ([]eval.Item, error) {
 		return from.readsGold(x.Suite.GoldKey, file, gold)
 	}
@@ -83,7 +84,7 @@ func (a *app) annotate(o *opened) error {
 	if err != nil {
 		return err
 	}
-	s.Report, s.People = func(err error) { a.warn("%v", err) }, people
+	s.People = people
 	server := o.serving()
 	server.Holders, server.Writes, server.Errors = append(slices.Clone(people), annotate.Owner), true, a.err
 	var keep func()
@@ -380,6 +381,9 @@ func (a *app) lockTask(o *opened, x *experiment.Experiment, place annotate.Place
 	}
 	return a.result(l, func() {
 		a.say("locked %s: annotations/%s\nMD5     %s\nSHA-256 %s", text.Plural(l.Subjects, "answer", "answers"), l.File, l.MD5, l.SHA256)
+		if r.Alone > 0 {
+			a.say("%s of one person alone", text.Plural(r.Alone, "answer is", "answers are"))
+		}
 		if l.Gold {
 			a.say("the file is read-only: name it in the study as the path of its gold")
 		}

@@ -1,6 +1,7 @@
 package annotate
 
 import (
+	"cmp"
 	_ "embed" // the texts
 	"fmt"
 	"maps"
@@ -27,6 +28,12 @@ func (s series) at(subject Subject) *Event {
 		return g.First
 	}
 	return nil
+}
+
+// skipped reports whether the person skipped a subject that has no answer since.
+func (s series) skipped(subject Subject) bool {
+	g := s.work.given[slot{subject, s.pass}]
+	return g != nil && g.First == nil && g.Skip != ""
 }
 
 // Agreements compares all pairs of people, and the rounds of each person, on each
@@ -75,9 +82,12 @@ func (r *Result) Agreements(source Source) (list []Agreement, err error) {
 // no longer shows may be about two texts.
 func (r *Result) compare(source Source, fresh *freshness, q *study.Question, a, b series) (Agreement, error) {
 	var pairs []pair
-	open, stale := 0, 0
+	open, stale, skipped := 0, 0, 0
 	for _, s := range r.queue.Subjects {
 		x, y := a.at(s), b.at(s)
+		if e := cmp.Or(x, y); e != nil && (a.skipped(s) || b.skipped(s)) && (q == nil || q.Applies(e.Answer.Text)) {
+			skipped++
+		}
 		if x == nil || y == nil || q != nil && (!q.Applies(x.Answer.Text) || !q.Applies(y.Answer.Text)) {
 			continue
 		}
@@ -97,6 +107,9 @@ func (r *Result) compare(source Source, fresh *freshness, q *study.Question, a, 
 	}
 	if a.work == b.work {
 		g.Again, g.A, g.B = true, g.A+", first", g.B+", again"
+	}
+	if skipped > 0 {
+		g.Notes = append(g.Notes, text.Plural(skipped, "subject that one of them skipped is", "subjects that one of them skipped are")+" not compared")
 	}
 	if open > 0 {
 		g.Notes = append(g.Notes, text.Plural(open, "subject without a number of both is", "subjects without a number of both are")+" not compared")

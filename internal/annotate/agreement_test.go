@@ -148,6 +148,19 @@ func TestAgreementOnNumbers(t *testing.T) {
 			t.Errorf("alpha of equal numbers: %v", alpha.CI)
 		}
 	}
+	// Units of an item are resampled together, of ten thousand items too.
+	var many [2][]any
+	for i := range 10_000 {
+		many[0], many[1] = append(many[0], i%7), append(many[1], i%7+i%2)
+	}
+	task, p = paired(t, study.Task{Of: "item"}, q, 3, many[0][:9], many[1][:9])
+	units := agree(t, task, &q, p)
+	task, p = paired(t, study.Task{Of: "item"}, q, 0, many[0], many[1])
+	items := agree(t, task, &q, p)
+	near(t, "low of units", units.Measure(Alpha).CI.Low, 0.9150849150849151) // computed anew for each resample
+	near(t, "high of units", units.Measure(Alpha).CI.High, 0.9748148148148148)
+	near(t, "low of items", items.Measure(Alpha).CI.Low, 0.9387828837512631)
+	near(t, "high of items", items.Measure(Alpha).CI.High, 0.9418010649651862)
 	for table, browser := range map[string]string{"4.0": "4", "12345678.0": "12345678", "1.5e6": "1500000", "2.50e-7": "2.5e-7", "-0": "0"} {
 		if got := (Answer{"q": []byte(table)}).label(q); got != browser {
 			t.Errorf("%s becomes %s, want %s", table, got, browser)

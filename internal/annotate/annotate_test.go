@@ -216,21 +216,28 @@ func TestSecondRound(t *testing.T) {
 	}
 }
 
-// A clock that was set back is told, and nothing is written.
+// A clock that was set back is reported once, and the answer is stored with the time that the clock
+// says now: a clock that was ahead before would lock the person out for as long.
 func TestClockSetBack(t *testing.T) {
-	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
-	d := open(t, at(t, &clock), label, "anna")
+	clock := time.Date(2027, 1, 1, 9, 0, 0, 0, time.UTC)
+	p, reported := at(t, &clock), []string{}
+	p.Report = func(err error) { reported = append(reported, err.Error()) }
+	d := open(t, p, label, "anna")
 	if err := d.say(t, "yes"); err != nil {
 		t.Fatal(err)
 	}
-	clock = clock.Add(-time.Hour)
-	before := d.log.Head()
-	var refused *refusal
-	if err := d.say(t, "yes"); !errors.As(err, &refused) || !strings.Contains(err.Error(), "set the clock") {
-		t.Error(err)
+	ahead := d.work.order[0]
+	clock = clock.AddDate(-1, 0, 0)
+	for range 2 {
+		if err := d.say(t, "yes"); err != nil {
+			t.Error(err)
+		}
 	}
-	if d.log.Head() != before {
-		t.Error("something was written")
+	if n := len(d.work.order); n != 3 || !d.work.last.Equal(clock) || d.undoes(ahead) {
+		t.Errorf("%d answers, the last one at %s", n, d.work.last)
+	}
+	if len(reported) != 1 || !strings.Contains(reported[0], "2026-01-01 09:00:00, before the last answer of anna, at 2027-01-01 09:00:00") {
+		t.Errorf("reported %q", reported)
 	}
 }
 

@@ -664,6 +664,10 @@ func (x *record) fromCell(q study.Question, cell string) error {
 		x.Spans = append(x.Spans, own...)
 		return nil
 	case q.Type == "choice" || q.Type == "text":
+		_, truth := table.Truth(cell)
+		if i := slices.IndexFunc(q.Options, func(o string) bool { return strings.EqualFold(o, cell) }); i >= 0 && truth && !slices.Contains(q.Options, cell) {
+			cell = q.Options[i] // spreadsheets write TRUE for true
+		}
 		x.Answer.put(q.Name, cell)
 		return nil
 	}

@@ -149,6 +149,24 @@ func forget(t *testing.T, p *Place) {
 	}
 }
 
+// Spreadsheets write the truth values that people type in capitals.
+func TestTruthOfASpreadsheet(t *testing.T) {
+	for _, c := range []struct {
+		cell, want string
+		options    []string
+	}{
+		{"TRUE", "true", []string{"true", "false"}}, {"False", "false", []string{"true", "false"}},
+		{"TRUE", "TRUE", []string{"true", "TRUE"}}, {"true", "TRUE", []string{"TRUE", "FALSE"}},
+		{"TRUE", "TRUE", []string{"yes", "no"}}, {"YES", "YES", []string{"yes", "no"}},
+	} {
+		x := record{Answer: Answer{}}
+		err := x.fromCell(study.Question{Name: "q", Type: "choice", Options: c.options}, c.cell)
+		if got := x.Answer.Text("q"); err != nil || got != c.want {
+			t.Errorf("%s of %q is %q (%v), want %s", c.cell, c.options, got, err, c.want)
+		}
+	}
+}
+
 // A file with any error is refused as a whole.
 func TestImportRefusals(t *testing.T) {
 	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)

@@ -60,7 +60,7 @@ func TestAnswersThatAreGone(t *testing.T) {
 	}
 	defer s.Close()
 	var reported error
-	s.Report = func(err error) { reported = err }
+	s.place.Report = func(err error) { reported = err }
 	get := browsing(t, s, "anna")
 	_, first := get("t/t/")
 	d := s.desks[[2]string{"t", "anna"}]

@@ -241,36 +241,8 @@ func (c *comparison) addSets(name string, set func(*Event) []string) {
 	})
 }
 
-// resamples of the intervals without a formula.
-const resamples = 2000
-
-// addResampled adds a statistic of subjects, with an interval of a bootstrap over items.
-func (c *comparison) addResampled(key, name string, statistic func(subjects []int) float64) {
-	var groups [][]int
-	every, at := make([]int, len(c.pairs)), map[string]int{}
-	for i, item := range c.items() {
-		every[i] = i
-		k, ok := at[item]
-		if !ok {
-			k = len(groups)
-			at[item], groups = k, append(groups, nil)
-		}
-		groups[k] = append(groups[k], i)
-	}
-	m := Measure{Key: key, Name: name, Value: statistic(every), CI: stats.Interval{Low: math.NaN(), High: math.NaN(), Level: level}}
-	if len(groups) > 1 && !math.IsNaN(m.Value) {
-		b, err := stats.BootstrapClusters(len(groups), func(drawn []int) float64 {
-			var subjects []int
-			for _, k := range drawn {
-				subjects = append(subjects, groups[k]...)
-			}
-			return statistic(subjects)
-		}, stats.BootstrapOptions{Resamples: resamples, Level: level, Seed: 1, Workers: 1})
-		c.check(err)
-		m.CI = b.BCa.Clamp(-1, 1)
-	}
-	c.Measures = append(c.Measures, m)
-}
+// resampling is of the intervals without a formula, by items.
+var resampling = stats.BootstrapOptions{Resamples: 2000, Level: level, Seed: 1, Workers: 1}
 
 // share is the share of equal answers.
 func share(same, n int, ci stats.Interval) Measure {
@@ -439,22 +411,18 @@ func (c *comparison) numbers() []bool {
 		x, _ := valueOf[float64](e.Answer, c.q.Name)
 		return x
 	})
-	k, err := stats.KrippendorffAlpha([][]float64{a, b}, stats.IntervalScale)
+	ratings := [][]float64{a, b}
+	k, err := stats.KrippendorffAlpha(ratings, stats.IntervalScale)
 	c.check(err)
+	alpha := Measure{Key: Alpha, Name: "Krippendorff's alpha", Value: k.Alpha, CI: stats.Interval{Low: math.NaN(), High: math.NaN(), Level: level}}
 	if k.Undefined != "" {
 		c.Notes = append(c.Notes, "alpha is undefined: "+k.Undefined+"; read the percentage")
+	} else if b, err := stats.KrippendorffClusterBootstrap(ratings, c.items(), stats.IntervalScale, resampling); err != nil {
+		c.Notes = append(c.Notes, "alpha has no interval: "+err.Error()) // of tens of thousands of subjects
+	} else {
+		alpha.CI = b.BCa.Clamp(-1, 1)
 	}
-	c.addResampled(Alpha, "Krippendorff's alpha", func(subjects []int) float64 {
-		var ratings [2][]float64
-		for _, i := range subjects {
-			ratings[0], ratings[1] = append(ratings[0], a[i]), append(ratings[1], b[i])
-		}
-		k, err := stats.KrippendorffAlpha(ratings[:], stats.IntervalScale)
-		if err != nil {
-			return math.NaN() // that of all says why
-		}
-		return k.Alpha
-	})
+	c.Measures = append(c.Measures, alpha)
 	shifts, counts := c.sums(func(i int) (num, den float64) { return b[i] - a[i], 1 })
 	mean, err := stats.RatioOfSums(shifts, counts, level)
 	c.check(err)
@@ -551,7 +519,8 @@ func (c *comparison) passages(source Shower) []bool {
 
 // characterKappa adds kappa of characters, marked or not.
 func (c *comparison) characterKappa(source Shower, a, b [][]Span) {
-	tables := make([][4]float64, len(a)) // of characters: marked by both, the first, the second, and neither
+	var tables [][]stats.Count // of an item's characters: marked by both, the first, the second, and neither
+	of := map[string]int{}
 	for i, p := range c.pairs {
 		shown, err := show(c.task, source, p.subject, p.a.Swapped)
 		c.check(err)
@@ -562,17 +531,18 @@ func (c *comparison) characterKappa(source Shower, a, b [][]Span) {
 		first, second := unlabelled(a[i]), unlabelled(b[i])
 		both, _ := common(first, second)
 		x, y := len(characters(first)), len(characters(second))
-		tables[i] = [4]float64{float64(both), float64(x - both), float64(y - both), float64(n - x - y + both)}
-	}
-	c.addResampled(Kappa, "Cohen's kappa of characters", func(subjects []int) float64 {
-		var t [4]float64
-		for _, i := range subjects {
-			for k := range t {
-				t[k] += tables[i][k]
-			}
+		k, ok := of[p.subject.Item]
+		if !ok {
+			k = len(tables)
+			of[p.subject.Item], tables = k, append(tables, nil)
 		}
-		return measure.Kappa(t[0], t[1], t[2], t[3])
-	})
+		for kind, n := range []int{both, x - both, y - both, n - x - y + both} {
+			tables[k] = append(tables[k], stats.Count{Kind: int32(kind), N: int32(n)})
+		}
+	}
+	kappa, err := stats.BootstrapCounts(tables, 4, func(t []float64) float64 { return measure.Kappa(t[0], t[1], t[2], t[3]) }, resampling)
+	c.check(err)
+	c.Measures = append(c.Measures, Measure{Key: Kappa, Name: "Cohen's kappa of characters", Value: kappa.Estimate, CI: kappa.BCa.Clamp(-1, 1)})
 }
 
 // units compares the answers unit by unit.

@@ -599,7 +599,7 @@ func TestATaskThatCannotBeOpened(t *testing.T) {
 		t.Fatal(err)
 	}
 	reported := ""
-	s.Report = func(err error) { reported += err.Error() }
+	s.place.Report = func(err error) { reported += err.Error() }
 	web, err := serve.Open(serve.Config{Holders: []string{"anna"}})
 	if err != nil {
 		t.Fatal(err)

@@ -35,6 +35,9 @@ type Place struct {
 	Now    func() time.Time
 	// Check loads the study with gold that a lock would write, and returns its items. nil checks nothing.
 	Check func(file string, gold []byte) ([]eval.Item, error)
+	// Report gets warnings, and the errors that people are not told, since they can name items and
+	// arms. nil drops them.
+	Report func(error)
 
 	from string // of [ledger.Find]
 }
@@ -55,6 +58,12 @@ func Of(path, name, store string, now func() time.Time) Place {
 		p.Beside = beside
 	}
 	return p
+}
+
+func (p Place) report(err error) {
+	if p.Report != nil {
+		p.Report(err)
+	}
 }
 
 func (p Place) queuePath(task string) string { return filepath.Join(p.Dir, task, "queue.json") }

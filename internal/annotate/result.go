@@ -174,6 +174,7 @@ type Result struct {
 	Missing  []string
 	Differ   int // subjects whose answers differ, without a decision
 	Aside    int // subjects without an answer to judge any more: they are set aside
+	Alone    int // settled ones that one person answered
 	Everyone []*Work
 	// Uncompared says for which two answers [Result.Agreements] found nothing to compare, and why.
 	Uncompared []string
@@ -222,6 +223,7 @@ func (p Place) Result(t study.Task, source Shower) (*Result, error) {
 			stale = append(stale, c.Subject.String())
 		case c.Final != nil:
 			e := c.Final.Final
+			r.Alone += one(len(c.First) == 1)
 			by := r.Everyone[slices.IndexFunc(r.Everyone, func(w *Work) bool { return w.Person == c.By })]
 			r.Settled = append(r.Settled, Settled{c.Subject, e.Answer, e.label(t, t.Ask[0]), c.By, e.Pass == passAdjudicate, e.Own, e.Reason, e.Shown, by.session(e.Session), c.Final.FinalAt})
 		case len(c.First) > 0:

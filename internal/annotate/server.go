@@ -67,9 +67,6 @@ var inBackticks = regexp.MustCompile("`([^`]*)`")
 // A Server has the annotation pages of a study for people who are named by their
 // secrets, see [serve.HolderOf].
 type Server struct {
-	// Report gets the errors that people are not told, since they can name items and arms.
-	// nil drops them.
-	Report func(error)
 	// People are those who answer. The first one answers all subjects of a task that nobody
 	// answered yet, unless the study says who does.
 	People []string
@@ -193,9 +190,7 @@ func (s *Server) told(r *http.Request, err error) string {
 	if errors.As(err, &refused) || serve.HolderOf(r) == Owner {
 		return err.Error()
 	}
-	if s.Report != nil {
-		s.Report(err)
-	}
+	s.place.report(err)
 	if disk.Full(err) {
 		return "no space left on the disk of the server: ask whoever started it, and try again"
 	}
@@ -428,7 +423,9 @@ func nameless(err error, item string) string {
 }
 
 // undoes reports whether a change is a slip that was noticed at once: it needs no reason.
-func (d *desk) undoes(given *Given) bool { return d.place.Now().Sub(given.FinalAt) <= time.Minute }
+func (d *desk) undoes(given *Given) bool {
+	return d.place.Now().Sub(given.FinalAt).Abs() <= time.Minute
+}
 
 // permits refuses what cannot be said about a slot, or not any more.
 func (d *desk) permits(e *said, k slot) error {

@@ -78,6 +78,37 @@ func TestAnswerAfterASkip(t *testing.T) {
 	}
 }
 
+// What a person skips, where another answered, is in the notes of their agreement, and a lock
+// says what one person alone answered.
+func TestSkippedIsNotCompared(t *testing.T) {
+	clock := time.Unix(1e9, 0)
+	p := at(t, &clock)
+	task := label
+	task.Again = study.Again{}
+	anna, ben := open(t, p, task, "anna"), open(t, p, task, "ben")
+	for i := range 6 {
+		if err := anna.say(t, "yes"); err != nil {
+			t.Fatal(err)
+		}
+		if k, _, ok, _ := ben.next(); ok && i < 5 {
+			if err := ben.send(t, k, map[bool]string{true: eventSkip, false: eventSubmit}[i < 3], "yes"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	r, err := p.Result(task, corpus{6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := r.Agreements(corpus{6})
+	if err != nil || len(list) == 0 || list[0].N != 2 || !slices.Contains(list[0].Notes, "3 subjects that one of them skipped are not compared") {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if r.Alone != 4 {
+		t.Errorf("%d subjects with one answer, want 4", r.Alone)
+	}
+}
+
 // The second round is drawn once: an answer to what was skipped before does not change it.
 func TestSkipsAndTheSecondRound(t *testing.T) {
 	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)

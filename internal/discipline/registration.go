@@ -230,8 +230,9 @@ func (s *Subject) Revise(ctx context.Context, db *store.DB, by, hypothesis, chan
 	return r, err
 }
 
-// budget lists what was used of the limits of a study until a time.
-func (s *Subject) budget(ctx context.Context, db *store.DB, book Book, until time.Time) ([]analyse.Used, error) {
+// budget lists what was used of the limits of a study until now. All runs that the store has count,
+// whatever time the clocks of their machines had.
+func (s *Subject) budget(ctx context.Context, db *store.DB, book Book, now time.Time) ([]analyse.Used, error) {
 	var first time.Time
 	cost, calls := 0.0, 0
 	if db != nil {
@@ -240,7 +241,7 @@ func (s *Subject) budget(ctx context.Context, db *store.DB, book Book, until tim
 			return nil, err
 		}
 		for _, r := range runs {
-			if r.Study != s.Study.Name || r.CreatedAt.After(until) {
+			if r.Study != s.Study.Name {
 				continue
 			}
 			if first.IsZero() {
@@ -255,7 +256,7 @@ func (s *Subject) budget(ctx context.Context, db *store.DB, book Book, until tim
 	}
 	days := 0.0
 	if !first.IsZero() {
-		days = math.Floor(until.Sub(first).Hours()/24) + 1
+		days = math.Floor(max(0, now.Sub(first).Hours())/24) + 1
 	}
 	b := s.Study.Budget
 	list := []analyse.Used{s.Cycles(book), {Name: "days", Used: days, Allowed: limit(b.Days)}, {Name: "cost in US dollars", Used: math.Round(cost*1e4) / 1e4, Allowed: b.Cost}}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/scruple-eval/scruple/internal/discipline"
 	"github.com/scruple-eval/scruple/internal/experiment"
@@ -196,6 +197,32 @@ func TestRetryAfterALook(t *testing.T) {
 	}
 	if shown != 3 {
 		t.Errorf("%d failed trials, want 3", shown)
+	}
+}
+
+// What a run spent counts in the budget also if the clock was set back since it began.
+func TestBudgetAfterTheClockWasSetBack(t *testing.T) {
+	dir, ctx := t.TempDir(), t.Context()
+	env := env()
+	env.Suite = func(string) (kit.Suite, error) { return splitSuite(), nil }
+	clock := env.Now()
+	env.Now = func() time.Time { return clock }
+	x, err := experiment.Load(write(t, filepath.Join(dir, "study.yaml"), splitStudy), nil, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	db := openStore(t, dir)
+	if _, err := x.Start(ctx, db); err != nil {
+		t.Fatal(err)
+	}
+	clock = clock.Add(-time.Hour)
+	r, err := x.Revise(ctx, db, "anna", "why", "what")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if days := r.Used[1]; days.Name != "days" || days.Used != 1 {
+		t.Errorf("used %+v, want one day", days)
 	}
 }
 

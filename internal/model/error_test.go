@@ -94,6 +94,12 @@ func TestWaitInTheBody(t *testing.T) {
 	if e := c.failure(&Exchange{Status: 429, Header: http.Header{"Retry-After": {"3"}}}, "", "m"); e.RetryAfter != 3*time.Second {
 		t.Errorf("wait %v, want the header's 3s", e.RetryAfter)
 	}
+	// A date counts from when the server answered by its own clock, whatever this machine's says.
+	server := time.Now().Add(-11 * time.Minute).UTC().Truncate(time.Second)
+	dates := http.Header{"Date": {server.Format(http.TimeFormat)}, "Retry-After": {server.Add(2 * time.Second).Format(http.TimeFormat)}}
+	if wait := RetryAfter(dates, time.Now()); wait != 2*time.Second {
+		t.Errorf("wait %v, want 2s", wait)
+	}
 	for _, long := range []string{"1e11", "inf"} {
 		for _, name := range []string{"Retry-After", "Retry-After-Ms"} {
 			if wait := RetryAfter(http.Header{name: {long}}, time.Now()); wait < 1000*24*time.Hour {

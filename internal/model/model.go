@@ -147,7 +147,8 @@ func unreachable(err error) (remedy string, ok bool) {
 }
 
 // RetryAfter reads how long a server asks to wait: retry-after-ms, or
-// Retry-After in seconds or as a date. 0 means it did not say.
+// Retry-After in seconds or as a date, from the time of the answer by the server's clock, or else
+// from now. 0 means it did not say.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	const longest = 1 << 62 // beyond a Duration, the conversion differs by machine
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
@@ -156,6 +157,9 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 	v := h.Get("Retry-After")
 	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 {
 		return time.Duration(min(s*float64(time.Second), longest))
+	}
+	if sent, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = sent
 	}
 	if at, err := http.ParseTime(v); err == nil && at.After(now) {
 		return at.Sub(now)

@@ -212,9 +212,9 @@ func (e *MismatchError) Error() string {
 // Fatal reports that the run goes on.
 func (e *MismatchError) Fatal() bool { return false }
 
-// longestWait is the longest delay a provider may request. Beyond it the trial
+// LongestWait is the longest delay a provider may request. Beyond it the trial
 // fails and can be retried later.
-const longestWait = 10 * time.Minute
+const LongestWait = 10 * time.Minute
 
 // soon is the longest delay before a request to a provider that nobody has
 // reached yet is repeated.
@@ -248,7 +248,7 @@ func (a *asker) send(ctx context.Context, m *Model, r *eval.Request, call *eval.
 		if fresh {
 			wait = min(wait, soon)
 		}
-		if wait > longestWait {
+		if wait > LongestWait {
 			return e.giveUp(call, r.Model, failure)
 		}
 		e.watch.event(Event{Kind: "retry", Trial: call.Trial, Step: call.Step, Error: failure.Kind, Note: failure.Error(), Wait: wait})
@@ -329,7 +329,7 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 	failure := model.FromTransport(ctx, err)
 	if failure.Kind == eval.ErrRateLimited || failure.Kind == eval.ErrOverloaded {
 		ended = tooMuch
-		if failure.RetryAfter <= longestWait { // else this call fails, and others may not
+		if failure.RetryAfter <= LongestWait { // else this call fails, and others may not
 			e.paces[r.Model].Refused(failure.RetryAfter)
 		}
 	}

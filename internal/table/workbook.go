@@ -287,7 +287,7 @@ type parser struct {
 	*archive
 	sheet    sheet
 	shared   []string
-	clocks   []string // how a style shows a date, a time or the zeros of an id, see [clock]
+	clocks   []string // how a style shows a date, a time, a percentage or the zeros of an id, see [clock]
 	from1904 bool     // days are counted from 1904, as old Macs did
 }
 
@@ -348,7 +348,7 @@ func (p *parser) strings(part string) error {
 
 func (p *parser) styles(part string) error {
 	own := map[string]string{ // formats by id
-		"14": "d", "15": "d", "16": "d", "17": "m", "18": "h:m", "19": "h:m:s", "20": "h:m", "21": "h:m:s", "22": "d h:m", "45": "m:s", "46": "[h]:m:s", "47": "m:s",
+		"9": "0%", "10": "0%", "14": "d", "15": "d", "16": "d", "17": "my", "18": "h:m", "19": "h:m:s", "20": "h:m", "21": "h:m:s", "22": "d h:m", "45": "m:s", "46": "[h]:m:s", "47": "m:s",
 	}
 	cells := false // inside cellXfs
 	return p.part(part, func(_ *xml.Decoder, e xml.StartElement) error {
@@ -372,18 +372,24 @@ var unread = regexp.MustCompile(`"[^"]*"|[\\_*].|\[[^\]]{3,}\]|(s)\.0+|;.*`)
 
 // clock is how a format shows a date or a time, nothing if it shows a number: a layout of
 // package time, with "[" before it if hours go on after 24. Of a format of zeros, such as that
-// of an id, it is the format.
+// of an id, it is the format, and of a percentage "%".
 func clock(format string) (layout string) {
 	if len(format) > 1 && strings.Trim(format, "0") == "" {
 		return format
 	}
 	format = unread.ReplaceAllString(format, "$1")
-	if strings.ContainsAny(format, "0#?") {
-		return ""
-	}
 	has := func(letters string) bool { return strings.ContainsAny(format, letters) }
-	if has("yd") || has("m") && !has("hs") {
+	switch {
+	case has("%"):
+		return "%"
+	case has("0#?"):
+		return ""
+	case has("dhs") && has("yd"), has("m") && !has("yhs"): // a month or a day has its year
 		layout = time.DateOnly
+	case has("y") && has("m"):
+		layout = "2006-01"
+	case has("y"):
+		layout = "2006"
 	}
 	if has("hs") {
 		layout = strings.TrimSpace(layout + " 15:04")
@@ -507,8 +513,9 @@ func (p *parser) value(c xmlCell, name string) string {
 var errorValues = []string{"#REF!", "#N/A", "#VALUE!", "#NAME?", "#DIV/0!", "#NULL!", "#NUM!", "#SPILL!", "#CALC!"}
 
 // number is a number with the 15 digits that spreadsheets show, a whole number with all of
-// its digits, which programs write, and the zeros before them that the sheet shows, or if it shows a
-// date or a time, YYYY-MM-DD and hh:mm:ss as far as it shows them. A whole day has no time.
+// its digits, which programs write, and the zeros before them or the percent sign that the sheet shows,
+// or if it shows a date or a time, YYYY-MM-DD and hh:mm:ss as far as it shows them. A whole day has no
+// time, and a month or day without its year is shown with it.
 func (p *parser) number(value string, style int) string {
 	x, err := strconv.ParseFloat(value, 64)
 	if err != nil {
@@ -520,11 +527,13 @@ func (p *parser) number(value string, style int) string {
 	}
 	if zeros := strings.HasPrefix(shows, "0"); zeros && len(value) < len(shows) && strings.Trim(value, "0123456789") == "" {
 		return shows[len(value):] + value
+	} else if shows == "%" {
+		return strconv.FormatFloat(100*x, 'G', 15, 64) + "%"
 	} else if shows != "" && !zeros && x >= 0 && x < 2958466 { // the year 10000
 		layout, elapsed := strings.CutPrefix(shows, "[")
 		ms := int64(math.Round(x * 86400e3))
 		switch {
-		case layout == time.DateOnly:
+		case !strings.Contains(layout, ":"):
 			ms = int64(x) * 86400e3 // a day goes on to its end
 		case ms%86400e3 == 0 && strings.HasPrefix(layout, time.DateOnly):
 			layout = time.DateOnly

@@ -179,7 +179,7 @@ func TestDatesFrom1904(t *testing.T) {
 	}
 }
 
-// Dates and times are read as the sheet shows them, whole days as dates.
+// Dates, times and percentages are read as the sheet shows them, whole days as dates.
 func TestDatesAndTimes(t *testing.T) {
 	const day = 45352 // 2024-03-01
 	const clock = 13.0/24 + 5.0/1440
@@ -215,6 +215,13 @@ func TestDatesAndTimes(t *testing.T) {
 		{1.5, "00", "1.5"},
 		{-7, "000", "-7"},
 		{7, "0", "7"},
+		{day + clock, "yyyy", "2024"},
+		{day, "mmm yyyy", "2024-03"},
+		{day, 17, "2024-03"},
+		{0.5, 9, "50%"},
+		{0.07, 10, "7%"},
+		{-0.12512, "0.0%", "-12.512%"}, // as other numbers, with digits that it does not show
+		{50, `0"%"`, "50"},
 	} {
 		data := made(t, func(f *excelize.File) {
 			style := &excelize.Style{}

@@ -22,7 +22,7 @@ type pace struct {
 	name             string       // of the model, which is closed for all
 	row              string       // of its limits: models of one name can have different ones
 	requests, tokens float64      // a minute; 0 is no limit
-	closed           atomic.Int64 // no request before, in nanoseconds of this process's clock
+	closed           atomic.Int64 // no request before, in nanoseconds since [began]
 
 	mu      sync.Mutex
 	waiting int
@@ -33,6 +33,9 @@ type pace struct {
 	failed  bool // the last draw
 }
 
+// began is a time of this process, from which the time of day does not count.
+var began = time.Now()
+
 const (
 	held    = 2 * time.Second // that a bucket holds
 	good    = time.Second     // that a permit is
@@ -40,7 +43,7 @@ const (
 )
 
 func (p *pace) Free() bool {
-	return p.requests == 0 && p.tokens == 0 && time.Now().UnixNano() > p.closed.Load()
+	return p.requests == 0 && p.tokens == 0 && int64(time.Since(began)) >= p.closed.Load()
 }
 
 // Wait waits for a permit, or until the model is open again.
@@ -54,7 +57,7 @@ func (p *pace) Wait(ctx context.Context, stopping <-chan struct{}) bool {
 		p.mu.Unlock()
 	}()
 	for {
-		wait := time.Until(time.Unix(0, p.closed.Load()))
+		wait := time.Duration(p.closed.Load()) - time.Since(began)
 		if wait <= 0 {
 			if p.requests == 0 && p.tokens == 0 || p.take() {
 				return true
@@ -113,7 +116,8 @@ func (p *pace) draw(ctx context.Context) time.Duration {
 	return nothing
 }
 
-// permits draws at most n permits, after it has noted the tokens that were used.
+// permits draws at most n permits, after it has noted the tokens that were used. The last draw is
+// ahead of now by more than a bucket holds if the server's clock was set back: it is now.
 func (q *Queue) permits(ctx context.Context, p *pace, n int, used float64) (granted int, err error) {
 	rate, tokens := p.requests/60, p.tokens/60
 	if rate == 0 {
@@ -122,7 +126,7 @@ func (q *Queue) permits(ctx context.Context, p *pace, n int, used float64) (gran
 	err = q.pool.QueryRow(ctx, `WITH a AS (SELECT CAST($2 AS FLOAT8) AS rate, CAST($3 AS FLOAT8) AS of_tokens, CAST($4 AS FLOAT8) AS want, CAST($5 AS FLOAT8) AS used, CAST($6 AS FLOAT8) AS held),
 		l AS (SELECT free, tokens, at, clock_timestamp() AS now FROM limits WHERE name = $1 FOR UPDATE),
 		p AS (SELECT *, greatest(0, extract(epoch FROM now - at)) AS passed FROM l),
-		f AS (SELECT greatest(at, now) AS now, want, least(greatest(1, rate * held), free + rate * passed) AS free,
+		f AS (SELECT CASE WHEN at > now + make_interval(secs => held) THEN now ELSE greatest(at, now) END AS now, want, least(greatest(1, rate * held), free + rate * passed) AS free,
 			CASE WHEN of_tokens = 0 THEN 0 ELSE least(of_tokens * held, tokens + of_tokens * passed) - used END AS tokens FROM p, a),
 		g AS (SELECT *, CASE WHEN tokens < 0 THEN 0 ELSE least(want, floor(free)) END AS n FROM f)
 		UPDATE limits SET (free, tokens, at) = (g.free - g.n, g.tokens, g.now) FROM g WHERE limits.name = $1 RETURNING CAST(g.n AS INT)`,
@@ -146,14 +150,15 @@ func (w *Worker) limit(ctx context.Context, m *run.Model) error {
 	return nil
 }
 
-// hear learns which models are closed.
+// hear learns which models are closed. A time that is farther ahead than any wait was written before
+// the server's clock was set back.
 func (w *Worker) hear(ctx context.Context) error {
 	type closing struct {
 		Name    string
 		Seconds float64
 	}
 	list, err := collect(ctx, w.Queue, pgx.RowToStructByPos[closing],
-		`SELECT name, extract(epoch FROM closed - clock_timestamp())::float8 FROM limits WHERE closed > clock_timestamp()`)
+		`SELECT name, extract(epoch FROM closed - clock_timestamp())::float8 FROM limits WHERE closed BETWEEN clock_timestamp() AND clock_timestamp() + $1::interval`, run.LongestWait)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, c := range list {
@@ -181,11 +186,11 @@ func (p *pace) Refused(wait time.Duration) {
 		return
 	}
 	p.close(wait)
-	_, _ = p.w.pool.Exec(context.Background(), `UPDATE limits SET closed = greatest(closed, clock_timestamp() + make_interval(secs => $2)) WHERE name = $1`, p.name, wait.Seconds()) // without it, the others learn it from the provider
+	_, _ = p.w.pool.Exec(context.Background(), `UPDATE limits SET closed = clock_timestamp() + $2::interval WHERE name = $1 AND closed NOT BETWEEN clock_timestamp() + $2::interval AND clock_timestamp() + $3::interval`, p.name, wait, run.LongestWait) // without it, the others learn it from the provider
 }
 
 func (p *pace) close(wait time.Duration) {
-	until := time.Now().Add(wait).UnixNano()
+	until := int64(time.Since(began) + wait)
 	for {
 		now := p.closed.Load()
 		if until <= now || p.closed.CompareAndSwap(now, until) {

@@ -44,6 +44,30 @@ func TestLimitsOfTwoModelsOfOneName(t *testing.T) {
 	}
 }
 
+// A server whose clock was set back by an hour gives permits as before.
+func TestLimitsAfterTheClockWasSetBack(t *testing.T) {
+	w := &Worker{Queue: opened(t, postgrestest.Address(t))}
+	m := &run.Model{Group: "g", RequestsPerMinute: 60_000}
+	if err := w.limit(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.pool.Exec(t.Context(), `UPDATE limits SET at = clock_timestamp() + interval '1 hour'`); err != nil {
+		t.Fatal(err)
+	}
+	granted := 0
+	for range 2 {
+		n, err := w.permits(t.Context(), m.Pace.(*pace), 5, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		granted += n
+		time.Sleep(50 * time.Millisecond)
+	}
+	if granted == 0 {
+		t.Error("no permits until the clock is where it was")
+	}
+}
+
 // What one worker was refused, the others learn for the runs that they take part in.
 func TestAModelClosedForAll(t *testing.T) {
 	w := &Worker{Queue: opened(t, postgrestest.Address(t))}
@@ -53,6 +77,13 @@ func TestAModelClosedForAll(t *testing.T) {
 		if err := w.limit(t.Context(), models[i]); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if _, err := w.pool.Exec(t.Context(), `UPDATE limits SET closed = clock_timestamp() + interval '1 hour'`); err != nil { // the server's clock was set back
+		t.Fatal(err)
+	}
+	w.sessions = map[int64]*session{1: {Loaded: &Loaded{Models: map[string]*run.Model{"m": models[1]}}}}
+	if err := w.hear(t.Context()); err != nil || !models[1].Pace.Free() {
+		t.Errorf("a time that no worker wrote closes a model (%v)", err)
 	}
 	models[0].Pace.Refused(time.Minute)
 	for _, tt := range []struct {
