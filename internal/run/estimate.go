@@ -36,7 +36,7 @@ func estimateOf(r *eval.Request, stage eval.Stage) eval.Usage {
 	case out == 0:
 		out = assumedOutput
 	}
-	return eval.Usage{Input: n, Output: out, Reasoning: max(r.Allowance, r.Reasoning.Budget)}
+	return eval.Usage{Input: n, Output: out, Reasoning: r.Allowance + r.Reasoning.Budget} // Anthropic's limit is raised by a budget that reaches it
 }
 
 // tokensOf counts a token for three bytes of ASCII or two of anything else.
