@@ -394,6 +394,8 @@ func (d outcomeClusters) most(events []float64) float64 {
 	if d.each == 1 {
 		step = 1 / parts(events, d.parts)
 	}
+	const mostSteps = 100_000
+	step *= math.Max(1, math.Ceil(total/step/mostSteps)) // of so many events, single ones do not show
 	for s := step; s < total-1e-9; s += step {
 		p := s / d.n
 		high = math.Max(high, d.upper(s, largest*ofSquares.add(step)-2*p*ofProducts.add(step)+p*p*sizes))

@@ -183,8 +183,10 @@ func (d Design) pools(r gate.Rule) bool {
 func (d Design) extreme(n, every int) (*analyse.Analysis, error) {
 	d = d.resized(n)
 	return d.collect(analyse.Listed(d.Items), func(metric, _, item int) (num, den float64) {
-		const unbounded = 1e9
-		m := d.Suite.Metrics[metric]
+		m, unbounded := d.Suite.Metrics[metric], 1e9
+		if m.Counts { // which are analysed event by event
+			unbounded = 100
+		}
 		if best := every > 0 && item%every == 0; best == m.HigherIsBetter {
 			return min(m.Max, unbounded), 1
 		}
