@@ -440,9 +440,7 @@ func (d *reader) snapshot(data []byte) (err error) {
 	d.data.Format = Snapshot
 	d.data.Snapshot, err = readSnapshot(data, d.Name, func(r *SnapshotResult, raw jsontext.Value) {
 		doc := Doc{ID: r.PromptID, Text: r.Text(), Labelled: r.Spans != nil, Result: raw}
-		if r.Error != nil {
-			doc.Failed = *r.Error
-		}
+		doc.Failed, _ = r.Failures()
 		var spans []wireSpan
 		for k := range r.Spans {
 			s := &r.Spans[k]

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -51,6 +52,23 @@ type SnapshotSpan struct {
 // Text is the text that was labelled: the output of the prompt optimiser, or the
 // input if there is none.
 func (r *SnapshotResult) Text() string { return cmp.Or(r.Output, r.Input) }
+
+// judgeFailed begins an error that is the judge's: the labeller has answered.
+const judgeFailed = "Judge failed: "
+
+// FailJudge records that there is no judgement, and why.
+func (r *SnapshotResult) FailJudge(why string) { r.Error = new(judgeFailed + why) }
+
+// Failures says why the labeller failed, or else why the judge did.
+func (r *SnapshotResult) Failures() (labeller, judge string) {
+	if r.Error == nil {
+		return "", ""
+	}
+	if why, ok := strings.CutPrefix(*r.Error, judgeFailed); ok && r.Spans != nil {
+		return "", why
+	}
+	return *r.Error, ""
+}
 
 // ReadSnapshot decodes a snapshot. A key that an object has twice is an error: its values would be
 // merged.

@@ -65,8 +65,12 @@ func (r *yamlReader) errorf(line, column int, format string, args ...any) error 
 // clean checks what can be checked without knowing YAML, and makes every line
 // end the same.
 func (r *yamlReader) clean(data []byte) (string, error) {
+	const imports = "make a study of another program's file with `scruple import`"
+	if bytes.HasPrefix(data, []byte("\x1f\x8b")) {
+		return "", r.errorf(0, 0, "a compressed file is not a study: "+imports)
+	}
 	if len(data) > maxBytes {
-		return "", r.errorf(0, 0, "the study is too large: %d bytes, limit %d; keep data in separate files", len(data), maxBytes)
+		return "", r.errorf(0, 0, "the study is too large: %d bytes, limit %d; keep data in separate files, and "+imports, len(data), maxBytes)
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))

@@ -480,6 +480,12 @@ func shippedOntology(t testing.TB) string {
 	return string(data)
 }
 
+// oneCall are results in which each arm takes a call a trial.
+type oneCall struct{ eval.Results }
+
+func (oneCall) Effort(string) (float64, string)  { return 1, "calls a trial" }
+func (oneCall) Sum(string, string) eval.Fraction { return eval.Fraction{Num: 2, Den: 1} }
+
 // TestFolderArm: files made elsewhere are scored, with what could not be read.
 func TestFolderArm(t *testing.T) {
 	files := map[string]string{"out/hiring/x.md": "not an atom", "out/order-handling/readme.txt": "none"}
@@ -505,6 +511,11 @@ func TestFolderArm(t *testing.T) {
 	}
 	if !b.Arm("made").Given {
 		t.Error("what the atoms took counts as known: they were made elsewhere")
+	}
+	for _, row := range b.costTable(oneCall{}).Rows {
+		if row[0].String() == "made" {
+			t.Errorf("the report shows what they took: %v", row)
+		}
 	}
 	if w := strings.Join(b.Capabilities().Warnings(), "\n"); !strings.Contains(w, "incident-review, message-queue: these trials fail") || !strings.Contains(w, "not Markdown") {
 		t.Errorf("warnings: %s", w)

@@ -266,11 +266,12 @@ func (b *bench) claimTable(r eval.Results) eval.Table {
 }
 
 func (b *bench) costTable(r eval.Results) eval.Table {
-	t := eval.Table{Name: "cost", Title: "Cost per case and per atom", Columns: []string{"arm", "unit", "of a case", "of the run", "of an atom"}}
+	t := eval.Table{Name: "cost", Title: "Cost per case and per atom", Columns: []string{"arm", "unit", "of a case", "of the run", "of an atom"},
+		Note: "Without answers from files: what they took is not known."}
 	for _, a := range b.OwnArms {
 		each, unit := r.Effort(a.ID)
 		of := r.Sum(a.ID, metricEmitted)
-		if each == 0 || of.Den == 0 {
+		if each == 0 || of.Den == 0 || a.Given {
 			continue
 		}
 		all, atom := each*of.Den, eval.Undefined()

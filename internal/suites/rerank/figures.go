@@ -79,11 +79,11 @@ func (b *bench) scaling(r eval.Results, metric, title string) eval.Figure {
 		Series: b.clean(func(a *arm) []eval.Point { return point(r, a.ID, metric, float64(a.size)) })}
 }
 
-// cutOffs is Hits@K for every K up to k, at the largest number of candidates.
+// cutOffs is Hits@K for every K up to k, and to [mostHits], at the largest number of candidates.
 func (b *bench) cutOffs(r eval.Results) eval.Figure {
 	n := slices.Max(b.sizes)
 	return eval.Figure{Name: "hits", Title: fmt.Sprintf("Hits@K by K, N = %d", n), XTitle: "K", YTitle: "Hits@K", Joined: true,
-		Note: fmt.Sprintf("Clean data. Methods were asked for %s; a shorter list has no further hits.", text.Plural(b.k, "position", "positions")),
+		Note: fmt.Sprintf("Clean data. Methods were asked for %s; a shorter list has no further hits. K is at most %d.", text.Plural(b.k, "position", "positions"), mostHits),
 		Series: b.clean(func(a *arm) []eval.Point {
 			var points []eval.Point
 			for _, k := range b.hits {

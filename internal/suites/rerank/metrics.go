@@ -13,7 +13,7 @@ const (
 	metricApplied  = "attack_applied"
 )
 
-// mostHits is the last cut-off of Hits@K.
+// mostHits is the last cut-off of Hits@K, however many positions methods return: reports stay short.
 const mostHits = 10
 
 // hitsAt are the cut-offs of Hits@K that are scored if methods return k positions: 1 to 5,

@@ -255,10 +255,12 @@ func (b *bench) labelled(t *trial) snapshot.Labelled {
 	switch {
 	case t.Outcome.Kind != eval.OK:
 		l.State, l.Why = snapshot.Errored, strings.TrimSpace(string(t.Outcome.Kind)+": "+t.Outcome.Detail)
+	case t.missing == "" && b.distrusts(t.arm):
+		l.State, l.Why, l.Verdict.Step = snapshot.JudgeFailed, eval.JudgeFailed, t.parsed.Step
 	case t.missing == "":
 		l.State, l.Verdict = snapshot.Judged, t.parsed
 	case t.failed:
-		l.State = snapshot.JudgeFailed
+		l.State, l.Why, l.Verdict = snapshot.JudgeFailed, strings.TrimPrefix(l.Why, noJudgement), t.parsed
 	}
 	t.by(&l)
 	return l
@@ -291,13 +293,15 @@ func (b *bench) result(t *trial, l *snapshot.Labelled) spanfile.SnapshotResult {
 	if meta := t.by(l); meta != nil {
 		out.Meta = meta
 	}
-	switch l.State {
-	case snapshot.Errored:
+	switch {
+	case l.State == snapshot.Errored:
 		out.Error = &l.Why
-	case snapshot.JudgeFailed: // as the original tool records it, with the raw answer
-		t.parsed.Result.Notes = "Judge failed: " + t.missing
+	case l.Unanswered():
+		out.FailJudge(l.Why)
+	case l.State == snapshot.JudgeFailed: // as the original tool records it, with the raw answer
+		t.parsed.Result.Notes = "Judge failed: " + l.Why
 		fallthrough
-	case snapshot.Judged:
+	case l.State == snapshot.Judged:
 		out.JudgeResult = withStep(&t.judgement)
 	}
 	return out

@@ -107,7 +107,9 @@ func (b *bench) judged(a *arm, id string) []eval.Verdict {
 	case snapshot.NotJudged:
 		v.Data, v.Err = nil, "the snapshot has no judgement"
 	case snapshot.JudgeFailed:
-		v.Err = "recorded as a total of 0: " + l.Why
+		if v.Err = "recorded as a total of 0: " + l.Why; l.Unanswered() {
+			v.Data, v.Err = nil, l.Why
+		}
 	}
 	return []eval.Verdict{v}
 }

@@ -73,6 +73,9 @@ type judgement struct {
 	failed  bool    // the judge was asked and failed
 }
 
+// noJudgement begins the reason for scores that are missing because the judge failed.
+const noJudgement = "no judgement: "
+
 // readJudgement reads the judge's verdict on a trial.
 func (b *bench) readJudgement(t *trial) {
 	j := &t.judgement
@@ -86,7 +89,7 @@ func (b *bench) readJudgement(t *trial) {
 		}
 		switch {
 		case v.Err != "":
-			j.missing, j.failed = "no judgement: "+text.Shorten(text.FirstLine(v.Err), 120), true
+			j.missing, j.failed = noJudgement+text.Shorten(text.FirstLine(v.Err), 120), true
 			j.parsed = verdict.Parsed{Result: verdict.Empty(), Step: verdict.None, Raw: string(v.Data)}
 			return
 		case !t.readable:

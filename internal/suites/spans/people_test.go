@@ -200,6 +200,9 @@ type keptAnswers struct {
 	outcomes []eval.Judged
 }
 
+func (k keptAnswers) Run() kit.Run                       { return kit.Run{} }
+func (k keptAnswers) Calls() iter.Seq2[eval.Call, error] { return func(func(eval.Call, error) bool) {} }
+
 func (k keptAnswers) Outcomes() iter.Seq2[eval.Judged, error] {
 	return func(yield func(eval.Judged, error) bool) {
 		for _, o := range k.outcomes {

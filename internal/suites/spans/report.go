@@ -98,7 +98,7 @@ func (b *bench) count(k *tally, t *trial) {
 		k.people[h], people = true, h.flags
 	}
 	l := b.labelled(t)
-	if l.State == snapshot.Judged && l.Verdict.Result.KnowsSpans() {
+	if t.missing == "" && t.parsed.Result.KnowsSpans() { // people correct a distrusted judge too
 		k.quality.Add(t.record.ID, t.flags, people)
 	}
 	k.counts.Add(&l)

@@ -157,13 +157,16 @@ func (b *bench) scoreGold(dst []eval.Score, t *trial) []eval.Score {
 // lostList is why the errors of an answer are not known though it has a total.
 const lostList = "the judge's list of errors is not complete"
 
+// distrusts reports whether the verdicts on an arm do not count. Recorded ones do.
+func (b *bench) distrusts(a *arm) bool { return !b.trusted && a.snapshot == nil }
+
 // scoreJudge scores an answer by its judgement.
 func (b *bench) scoreJudge(dst []eval.Score, t *trial) []eval.Score {
 	if len(t.parsed.Raw) > 0 {
 		dst = append(dst, share("judgement_parsed", int(kit.Indicator(t.parsed.Step == verdict.Enhanced || t.parsed.Step == verdict.Repaired)), 1))
 	}
 	missing, n := t.missing, len(t.spans)
-	if !b.trusted && t.arm.snapshot == nil {
+	if b.distrusts(t.arm) {
 		missing = eval.JudgeFailed
 	}
 	if missing != "" {

@@ -601,6 +601,77 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
+// TestExportFailures: a judge's call that failed, or a judge that failed its calibration, ends in
+// the error of a result, with its spans and without a judgement; what was answered and could not
+// be parsed is kept as totals of 0. Read again, the labeller did not fail.
+func TestExportFailures(t *testing.T) {
+	calibrated := small(t)
+	distrusted := *calibrated
+	distrusted.trusted = false
+	o := eval.Outcome{Kind: eval.OK, Data: encodeAnswer(calibrated.Datum("a").Spans)}
+	for name, test := range map[string]struct {
+		bench   *bench
+		verdict eval.Verdict
+		want    string // error, judgement, errors, judged, judge failures, labeller failures
+	}{
+		"timeout":    {calibrated, eval.Verdict{Err: "the call timed out"}, "Judge failed: the call timed out; false; 1, 0, 1, 0"},
+		"unparsed":   {calibrated, eval.Verdict{Err: unparsed, Data: []byte("It is fine.")}, "; true; 0, 0, 1, 0"},
+		"distrusted": {&distrusted, eval.Verdict{Data: faultless().Encode()}, "Judge failed: " + eval.JudgeFailed + "; false; 1, 0, 1, 0"},
+		"judged":     {calibrated, eval.Verdict{Data: faultless().Encode()}, "; true; 0, 1, 0, 0"},
+	} {
+		v := test.verdict
+		v.Step, v.Source, v.By = judgeStep, eval.ByModel, "j"
+		c := eval.CaseOf(eval.Trial{Item: "a", Arm: "labeller", Replicate: 1}, o, []eval.Verdict{v})
+		dir := t.TempDir()
+		if _, err := exports()[0].Write(test.bench, keptAnswers{outcomes: c.Trials}, dir); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, "labeller.json")
+		again, err := readSpans(path, spanfile.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var summary snapshot.Summary
+		if err := json.Unmarshal(again.Snapshot.Summary, &summary); err != nil {
+			t.Fatal(err)
+		}
+		r, said, failed := again.Docs[0].Recorded(), "", 0
+		if r.Error != nil {
+			said = *r.Error
+		}
+		if again.Docs[0].Failed != "" {
+			failed++
+		}
+		got := fmt.Sprintf("%s; %v; %d, %d, %d, %d", said, string(r.JudgeResult) != "null", summary.ErrorCount, summary.JudgedResults, summary.JudgeFailures, failed)
+		l := calibrated.reader.Label(r)
+		if name != "judged" && l.State != snapshot.JudgeFailed || len(again.Docs[0].Spans) != 2 || got != test.want {
+			t.Errorf("%s: %s with %d spans: %s, want %s", name, l.State, len(again.Docs[0].Spans), got, test.want)
+		}
+		counts := calibrated.reader.NewTally()
+		counts.Add(&l)
+		var is map[string]any
+		if data, err := json.Marshal(counts.Summary(1)); err != nil || json.Unmarshal(data, &is) != nil || is["errorCount"] != float64(summary.ErrorCount) || is["judgeFailureCount"] != float64(summary.JudgeFailures) {
+			t.Errorf("%s: summarised again: %v, %v", name, is, err)
+		}
+		k := &tally{counts: test.bench.reader.NewTally(), confusion: map[[2]string]int{}, people: map[*checked]bool{}}
+		test.bench.count(k, test.bench.read(calibrated.Datum("a"), &c.Trials[0]))
+		if s := k.counts.Summary(1); s.JudgedResults != summary.JudgedResults || s.ErrorCount != summary.ErrorCount {
+			t.Errorf("%s: the report counts %+v, the snapshot %+v", name, s, summary)
+		}
+	}
+	if b, err := openFiles(t, map[string]string{"study.yaml": strings.Replace(minimal, "{name: lexicon}", "{name: old, spans: s.json}", 1), "r.jsonl": twoTexts,
+		"s.json": `{"results": [{"promptId": "a", "output": "A boy runs on the beach.", "spans": [{"text": "boy", "role": "style", "start": 2, "end": 5}], "judgeResult": null, "error": "Judge failed: the call timed out"}]}`}); err != nil {
+		t.Error(err)
+	} else {
+		tr := eval.Trial{Item: "a", Arm: "old", Replicate: 1}
+		o, err := b.Perform(t.Context(), tr, nil)
+		vs, errJudge := b.Judge(t.Context(), tr, o, nil)
+		if err != nil || errJudge != nil || o.Kind != eval.OK || len(vs) != 1 || vs[0].Err != "the call timed out" || vs[0].Data != nil {
+			t.Errorf("a recorded error of the judge is the labeller's: %+v, %+v, %v, %v", o, vs, err, errJudge)
+		}
+	}
+}
+
 // TestPipeline: a pipeline gets the text and the roles.
 func TestPipeline(t *testing.T) {
 	b, err := openFiles(t, map[string]string{"study.yaml": strings.Replace(minimal, "{name: lexicon}", `{name: p, exec: "./p"}`, 1), "r.jsonl": twoTexts})

@@ -38,7 +38,7 @@ type State string
 // The states of a result.
 const (
 	Judged      State = "judged"
-	JudgeFailed State = "judge failed" // recorded as a judgement of zeros
+	JudgeFailed State = "judge failed" // recorded as an error, or as a judgement of zeros
 	NotJudged   State = "not judged"   // no judgement
 	Errored     State = "error"        // the labeller failed
 )
@@ -54,6 +54,9 @@ type Labelled struct {
 	Verdict  verdict.Parsed
 	source   meta
 }
+
+// Unanswered reports whether a judge failed that said nothing to record: the result has an error.
+func (l *Labelled) Unanswered() bool { return l.State == JudgeFailed && l.Verdict.Raw == "" }
 
 // A meta is what a labeller says of its work.
 type meta struct {
@@ -97,9 +100,11 @@ func (d *Reader) Label(r *spanfile.SnapshotResult) Labelled {
 		}
 		l.Spans[i] = at
 	}
-	switch {
-	case r.Error != nil && *r.Error != "":
-		l.State, l.Why = Errored, *r.Error
+	switch labeller, judge := r.Failures(); {
+	case labeller != "":
+		l.State, l.Why = Errored, labeller
+	case judge != "":
+		l.State, l.Why = JudgeFailed, judge
 	case len(r.JudgeResult) == 0 || r.JudgeResult.Kind() == 'n':
 		l.State, l.Why = NotJudged, "no judgement"
 	default:

@@ -19,7 +19,7 @@ import (
 // A Summary has the fields of the original tool, and below them what it lacked.
 type Summary struct {
 	AvgScore              float64                          `json:"avgScore"`     // over judged results
-	AvgSpanCount          float64                          `json:"avgSpanCount"` // over results without an error
+	AvgSpanCount          float64                          `json:"avgSpanCount"` // over results that the labeller answered
 	ScoreDistribution     Distribution                     `json:"scoreDistribution"`
 	ErrorCount            int                              `json:"errorCount"` // results with an error
 	PipelineSources       Pipelines                        `json:"pipelineSources"`
@@ -44,6 +44,7 @@ type Summary struct {
 	NoConfidence          int                              `json:"spansWithoutConfidence"`  // none, or not from 0 to 1: not in the analysis of confidences
 	Warnings              []string                         `json:"warnings,omitempty"`
 
+	errored    int               // results of which the labeller failed
 	confusions map[[2]string]int // all that can be counted
 	categories map[string]int    // judged results with a score
 	texts      map[string]outcome
@@ -129,7 +130,7 @@ type Tally struct {
 	scores map[string]verdict.CategoryScore // sums by category
 	total  float64
 	spans  int
-	failed int // spans of results with an error
+	failed int // spans of results of which the labeller failed
 	conf   confidences
 }
 
@@ -181,14 +182,17 @@ func (t *Tally) Add(l *Labelled) {
 	s.texts[l.ID] = o
 	switch l.State {
 	case Errored:
-		s.ErrorCount++
+		s.ErrorCount, s.errored = s.ErrorCount+1, s.errored+1
 		t.failed += len(l.Spans)
 	case NotJudged:
 		s.NotJudged++
 	case JudgeFailed:
 		s.JudgeFailures++
 		s.JudgeFailureReasons[reason(l.Why)]++
-		s.ParseSteps[verdict.None]++
+		s.ParseSteps[cmp.Or(l.Verdict.Step, verdict.None)]++
+		if l.Unanswered() {
+			s.ErrorCount++
+		}
 	case Judged:
 		t.judged(l)
 	}
@@ -298,7 +302,7 @@ func (t *Tally) Summary(seed uint64) *Summary {
 		}
 		return sum / float64(n)
 	}
-	s.AvgSpanCount, s.AvgSpanCountAll = mean(float64(t.spans-t.failed), s.Results-s.ErrorCount), mean(float64(t.spans), s.Results)
+	s.AvgSpanCount, s.AvgSpanCountAll = mean(float64(t.spans-t.failed), s.Results-s.errored), mean(float64(t.spans), s.Results)
 	s.AvgScore, s.AvgScoreWithFailures = mean(t.total, s.JudgedResults), mean(t.total, s.JudgedResults+s.JudgeFailures)
 	s.AvgCategoryScores = map[string]verdict.CategoryScore{}
 	for _, c := range t.reader.Taxonomy.Categories {

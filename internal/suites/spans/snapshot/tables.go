@@ -31,7 +31,7 @@ func (s *Summary) Tables() []eval.Table {
 	results.Add("judged", s.JudgedResults)
 	results.Add("judge failed", s.JudgeFailures)
 	results.Add("not judged", s.NotJudged)
-	results.Add("labeller failed", s.ErrorCount)
+	results.Add("labeller failed", s.errored)
 	results.Add("average total of judged", fixed(s.AvgScore))
 	results.Add("average with failures as 0", fixed(s.AvgScoreWithFailures))
 	results.Add("judged with a total of 0", s.ZeroScores)
