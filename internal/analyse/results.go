@@ -473,7 +473,7 @@ func (p panel) Agreement(table [2][2]int) (eval.Measured, bool) {
 	if err != nil || math.IsNaN(k.Kappa) {
 		return eval.Measured{}, false
 	}
-	return effect(k.Kappa, k.CI, table[0][0]+table[0][1]+table[1][0]+table[1][1]), true
+	return effect(k.Kappa, k.Interval(), table[0][0]+table[0][1]+table[1][0]+table[1][1]), true
 }
 
 // results returns an analysis in the form that suites read.
