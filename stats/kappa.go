@@ -24,7 +24,7 @@ type Kappa struct {
 	Agreement float64  `json:"-"` // share of units with the same label
 	Kappa     float64  `json:"kappa"`
 	SE        float64  `json:"se"`
-	CI        Interval `json:"ci95"`    // κ ± z·SE, not clipped; undefined where SE is 0
+	CI        Interval `json:"ci95"`    // κ ± z·SE, not clipped; see Interval
 	SENull    float64  `json:"se_null"` // under κ = 0
 	Z         float64  `json:"z"`       // NaN where SENull is 0
 	P         float64  `json:"p_two_sided"`
@@ -65,9 +65,7 @@ func KappaTable(a, b, labels []string) ([][]int, error) {
 
 // CohenKappa is the agreement of two raters beyond chance. It is undefined if
 // chance agreement is 1 (only one label). With skewed labels it can be near 0
-// despite high agreement; see Agreement and Max. With full agreement, or one rater who
-// always gives the same label, its standard error is 0 and it has no interval: any number
-// of units would make it certain.
+// despite high agreement; see Agreement and Max.
 //
 // Source: Cohen (1960, 1968); variances Fleiss, Cohen & Everitt (1969).
 // References: statsmodels cohens_kappa, R vcd::Kappa.
@@ -123,14 +121,21 @@ func CohenKappa(table [][]int, weights Weights, level float64) (Kappa, error) {
 	}
 	r.SE = root0(spread) / (math.Sqrt(n) * chance)
 	r.SENull = root0(null) / (math.Sqrt(n) * chance)
-	if r.SE > 0 {
-		r.CI = zInterval(r.Kappa, r.SE, level)
-	}
+	r.CI = zInterval(r.Kappa, r.SE, level)
 	if r.SENull > 0 {
 		r.Z = r.Kappa / r.SENull
 		r.P = 2 * dist.Normal{Mean: 0, SD: 1}.Survival(math.Abs(r.Z))
 	}
 	return r, nil
+}
+
+// Interval is CI, and undefined where the standard error is 0: with full agreement, or one
+// rater who always gives the same label, any number of units would make kappa certain.
+func (k Kappa) Interval() Interval {
+	if !(k.SE > 0) {
+		return undefinedInterval(k.CI.Level)
+	}
+	return k.CI
 }
 
 // root0 returns the square root of a variance of numbers around 1, treating

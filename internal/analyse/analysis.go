@@ -562,13 +562,10 @@ type Agreement struct {
 	N        int    `json:"n"`
 }
 
-// Share is that of equal answers.
-func (g Agreement) Share() Number { return Number(g.Same) / Number(g.N) }
-
 // Agreement returns the smallest agreement on a task, of its questions.
 func (a *Analysis) Agreement(task string) (least Agreement, ok bool) {
 	for _, g := range a.Agreements {
-		if g.Task == task && g.N > 0 && (!ok || g.Share() < least.Share()) {
+		if g.Task == task && g.N > 0 && (!ok || g.Same*least.N < least.Same*g.N) {
 			least, ok = g, true
 		}
 	}

@@ -369,7 +369,7 @@ func judgeAndPeople(r *Ratings, level float64) (*JudgeAndPeople, error) {
 	if err != nil {
 		return nil, fmt.Errorf("comparing judge %s with people: %w", r.Judge, err)
 	}
-	ci := kappa.CI.Clamp(-1, 1)
+	ci := kappa.Interval().Clamp(-1, 1)
 	j.Kappa, j.Low, j.High = Number(kappa.Kappa), Number(ci.Low), Number(ci.High)
 	same := stats.Wilson(j.Both+j.Neither, j.N(), level)
 	j.Agreement, j.AgreeLow, j.AgreeHigh = Number(kappa.Agreement), Number(same.Low), Number(same.High)

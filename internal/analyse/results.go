@@ -127,6 +127,11 @@ func effect(value float64, ci stats.Interval, n int) eval.Measured {
 	return eval.Measured{Value: Number(value), Low: Number(ci.Low), High: Number(ci.High), N: n}
 }
 
+// Share is hits/n with Wilson's interval at the level of the study, undefined for n = 0.
+func (a *Analysis) Share(hits, n int) eval.Measured {
+	return effect(float64(hits)/float64(n), stats.Wilson(hits, n, 1-a.Study.Alpha), n)
+}
+
 // exactBelow is the number of discordant pairs below which the exact test is the planned
 // one.
 const exactBelow = 25
@@ -473,7 +478,7 @@ func (p panel) Agreement(table [2][2]int) (eval.Measured, bool) {
 	if err != nil || math.IsNaN(k.Kappa) {
 		return eval.Measured{}, false
 	}
-	return effect(k.Kappa, k.CI, table[0][0]+table[0][1]+table[1][0]+table[1][1]), true
+	return effect(k.Kappa, k.Interval(), table[0][0]+table[0][1]+table[1][0]+table[1][1]), true
 }
 
 // results returns an analysis in the form that suites read.

@@ -290,7 +290,7 @@ func (p Place) Lock(r *Result, gold []byte, name, declaration string, items []ev
 	case len(r.Settled) == 0:
 		return Lock{}, notAllowed("task %s has no answer to lock", task)
 	case strings.TrimSpace(declaration) == "":
-		return Lock{}, errors.New("a lock needs a declaration, such as --declare \"I coded all documents without seeing any answer of a model\"")
+		return Lock{}, fmt.Errorf("a lock needs a declaration, such as --declare %q", r.Task.Declaration())
 	}
 	file, err := p.freeFile(r, gold)
 	var with []eval.Item

@@ -54,6 +54,23 @@ func (p Place) lock(t *testing.T, task study.Task) (Lock, error) {
 	return p.Lock(r, gold, "anna", "declared", nil)
 }
 
+// A lock needs a declaration. Judgements have the sentence that they will not be revised.
+func TestSuggestedDeclaration(t *testing.T) {
+	clock := time.Date(2026, 3, 5, 9, 0, 0, 0, time.UTC)
+	p := at(t, &clock)
+	task := assessed(t, p, "first", "yes")
+	r, err := p.Result(task, daily{corpus{6}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, want := range map[string]string{"assessment": "will not be revised based on model outputs", "label": "without seeing any answer of a model"} {
+		r.Task.Kind = kind
+		if _, err := p.Lock(r, nil, "anna", " ", nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", kind, err, want)
+		}
+	}
+}
+
 // Two tasks, and then two studies in one folder, lock gold on one day: no lock replaces a
 // file that another one wrote.
 func TestLocksReplaceNoFile(t *testing.T) {

@@ -360,7 +360,7 @@ func (c *comparison) labels(a, b []string) {
 		note = fmt.Sprintf("  (largest possible %.3f)", largest)
 	}
 	c.Table, c.Max = table, &largest
-	c.Measures = append(c.Measures, Measure{Cohen, "Cohen's kappa", cohen.Kappa, cohen.CI.Clamp(-1, 1), note},
+	c.Measures = append(c.Measures, Measure{Cohen, "Cohen's kappa", cohen.Kappa, cohen.Interval().Clamp(-1, 1), note},
 		Measure{Intraclass, "intraclass kappa", fleiss.Kappa, fleiss.Interval(level).Clamp(-1, 1), ""}, Measure{AC1, "Gwet's AC1", ac1.AC1, ac1.CI, ""})
 	for _, l := range c.Labels {
 		c.addLabel(l, equals(a, slices.Repeat([]string{l}, c.N)), equals(b, slices.Repeat([]string{l}, c.N)))

@@ -80,8 +80,8 @@ func TestValuesHaveIntervalAndN(t *testing.T) {
 		"value_in('ctn','composite','type=x') > 0":           "7 items, 95\u00a0% CI 0.6 to 1",
 		"change('ctn','plain','composite') > 0":              "40 pairs, 90\u00a0% CI -0.02 to 0.04",
 		"blind_min('ctn','plain','composite') > 0":           "60 pairs, interval -0.05 to 0.2",
-		"agreement('double') > 0":                            "10 subjects",
-		"failed('plain') > 0":                                "100 trials",
+		"agreement('double') > 0":                            "10 subjects, 95\u00a0% CI 0.49 to 0.943",
+		"failed('plain') > 0":                                "100 trials, 95\u00a0% CI 0.0157 to 0.0984",
 		"diff('ctn','plain','composite') > 0 and 1.0 in [1]": "100 pairs, 95\u00a0% CI 0.08 to 0.12",
 	} {
 		u := decide(t, that, basisAnalysis()).Values[0]
@@ -120,7 +120,13 @@ func TestHoldsByTheEstimateAlone(t *testing.T) {
 		"d('ctn','plain','composite') > 0.6":                                          alone + "d(ctn, plain, composite) = 0.8, not by the lower end of its 95\u00a0% CI, 0.5 (n = 100 pairs): use d_low to require it",
 		"diff_in('ctn','plain','composite','type=x') > 0.2":                           alone + "diff_in(ctn, plain, composite, type=x) = 0.3, not by the lower end of its 95\u00a0% CI, 0.1 (n = 7 pairs)",
 		"change('ctn','plain','composite') < 0.03":                                    alone + "change(ctn, plain, composite) = 0.01, not by the upper end of its 90\u00a0% CI, 0.04 (n = 40 pairs): use change_high to require it",
-		"failed('plain') < 0.05":                                                      "",
+		"failed('plain') < 0.1":                                                       "",
+		"failed('plain') < 0.05":                                                      alone + "failed(plain) = 0.04, not by the upper end of its 95\u00a0% CI, 0.0983707 (n = 100 trials)",
+		"malformed('ctn') <= 0.01":                                                    alone + "malformed(ctn) = 0, not by the upper end of its 95\u00a0% CI, 0.0369935 (n = 100 answers)",
+		"refused('ctn') <= 0.01":                                                      alone + "refused(ctn) = 0, not by the upper end of its 95\u00a0% CI, 0.0369935 (n = 100 answers)",
+		"agreement('double') > 0.7":                                                   alone + "agreement(double) = 0.8, not by the lower end of its 95\u00a0% CI, 0.490162 (n = 10 subjects)",
+		"sd('ctn','composite') < 0.5":                                                 alone + "sd(ctn, composite) = 0.3, which has no interval (n = 100 items)",
+		"blind_runs() > 0":                                                            "",
 		"n('ctn','composite') >= 100":                                                 "",
 		"value('ctn','composite') == 0.8":                                             "", // no interval is one value
 	} {

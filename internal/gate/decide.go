@@ -386,7 +386,7 @@ func (r Rule) byEstimateAlone(v view, x call, u Used) []string {
 	}
 	holds := fmt.Sprintf("holds by the estimate alone: %s = %.6g", u.Name, *u.Value)
 	if u.Interval == nil {
-		if x.ends[0] == "" || holdsAt(-math.MaxFloat64) && holdsAt(math.MaxFloat64) {
+		if x.counts || holdsAt(-math.MaxFloat64) && holdsAt(math.MaxFloat64) {
 			return nil
 		}
 		return []string{holds + ", which has no interval" + u.counted()}

@@ -377,10 +377,10 @@ func (x call) reach(metrics []eval.Metric) (low, high float64) {
 		i = slices.IndexFunc(metrics, func(m eval.Metric) bool { return m.Name == x.args[arms] })
 	}
 	switch {
-	case x.counts || x.name == "blind_runs":
-		return unbounded, unbounded // they are no evidence
 	case x.takes("task") || x.name == "registered":
 		return 1, 1
+	case x.counts:
+		return unbounded, unbounded // they are no evidence
 	case !x.takes("metric"):
 		return 0, 0 // trials that failed
 	case i < 0 || strings.HasPrefix(x.name, "d_") || x.name == "d":

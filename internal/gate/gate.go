@@ -20,7 +20,7 @@ type function struct {
 	apart    bool       // its value is not that of an estimate or a comparison
 	outside  bool       // its value does not come from the scores of the run
 	evidence bool       // a p-value or the end of an interval
-	counts   bool       // a number of items, about which there is no chance
+	counts   bool       // a number of items or the like, about which there is no chance
 	ends     [2]string  // functions with the ends of its interval
 	within   []function // lower and upper end: it takes a number behind the names and is true or false
 	metric   string     // that a call does not name
@@ -191,7 +191,7 @@ func (s subject[T]) p(name, doc string, get func(T) analyse.Number) function {
 	return f
 }
 
-// number is the function for a number of items, which has no basis.
+// number is the function for a number of items or the like, which has no basis.
 func (s subject[T]) number(name, doc string, get func(T) analyse.Number) function {
 	s.of, s.ends = "", nil
 	f := s.result(name, doc, get)
@@ -329,23 +329,31 @@ func blind(name, doc string, better func(a, b analyse.Number) bool) function {
 	return s.result(name, doc, func(c analyse.BlindComparison) analyse.Number { return c.Diff })
 }
 
-// share is that of what an arm has: trials that are done, or answers.
-func share(name, doc, has string, get, of func(analyse.Arm) int) function {
-	s := subject[analyse.Arm]{names: []string{"arm"}, missing: "the arm has no " + has,
-		find: func(v view, names []string) (analyse.Arm, bool) {
-			arm, ok := v.Arm(names[0])
-			return arm, ok && of(arm) > 0
-		},
-		about: func(a analyse.Arm) about { return about{n: of(a)} }, of: has}
-	return s.result(name, doc, func(a analyse.Arm) analyse.Number { return analyse.Number(float64(get(a)) / float64(of(a))) })
+// share is one of things that are alike by chance, with Wilson's interval: trials of an arm that are
+// done, its answers, or subjects of a task.
+func share(s subject[eval.Measured], name, doc string, count func(v view, of string) (hits, n int)) function {
+	s.find = func(v view, names []string) (eval.Measured, bool) {
+		hits, n := count(v, names[0])
+		return v.Share(hits, n), n > 0
+	}
+	s.about = func(m eval.Measured) about { return about{n: m.N} }
+	s.ends = func(m eval.Measured) (low, high analyse.Number) { return m.Low, m.High }
+	s.level = nominal[eval.Measured]
+	return s.result(name, doc, func(m eval.Measured) analyse.Number { return m.Value })
+}
+
+// ofArm is a share of what an arm has.
+func ofArm(name, doc, has string, get, of func(analyse.Arm) int) function {
+	return share(subject[eval.Measured]{names: []string{"arm"}, missing: "the arm has no " + has, of: has}, name, doc, func(v view, id string) (hits, n int) {
+		arm, _ := v.Arm(id)
+		return get(arm), of(arm)
+	})
 }
 
 // Shares of answers, of which failed trials have none: what they would have been is not known.
 const ofMalformed, ofRefused = "malformed", "refused"
 
-var agreements = subject[analyse.Agreement]{names: []string{"task"}, apart: true, outside: true, missing: "no two people answered the same subjects as the study shows them",
-	find:  func(v view, names []string) (analyse.Agreement, bool) { return v.Agreement(names[0]) },
-	about: func(g analyse.Agreement) about { return about{n: g.N} }, of: "subjects"}
+var agreements = subject[eval.Measured]{names: []string{"task"}, apart: true, outside: true, missing: "no two people answered the same subjects as the study shows them", of: "subjects"}
 
 // effortOf is the estimate of a metric of package effort, by its name.
 func effortOf(metric, doc string) function {
@@ -412,25 +420,28 @@ var functions = func() []function {
 			inStratum(estimates, func(v view, names []string, in eval.Level) (analyse.Estimate, bool) {
 				return v.EstimateIn(names[0], names[1], in)
 			}).result("value_in", "the estimate in one stratum", func(e analyse.Estimate) analyse.Number { return e.Value }),
-			agreements.result("agreement", "smallest share of equal answers of two people to a task, of its questions", analyse.Agreement.Share),
+			share(agreements, "agreement", "smallest share of equal answers of two people to a task, of its questions", func(v view, task string) (hits, n int) {
+				least, _ := v.Agreement(task)
+				return least.Same, least.N
+			}),
 		},
 		change,
 		[]function{margin("replicates", "true where two one-sided tests show that the difference changed by less than the margin", change[1:])},
 		changeIn,
 		[]function{
 			margin("replicates_in", "replicates for the items of one stratum, such as 'source=public'", changeIn[1:]),
-			outside.result("registered", "1 if the run is a TEST run as it was registered, without an unblinding, else 0", func(a *analyse.Analysis) analyse.Number {
+			outside.number("registered", "1 if the run is a TEST run as it was registered, without an unblinding, else 0", func(a *analyse.Analysis) analyse.Number {
 				if a.Discipline.AsRegistered() {
 					return 1
 				}
 				return 0
 			}),
-			outside.result("blind_runs", "number of blind validations by outsiders", func(a *analyse.Analysis) analyse.Number { return analyse.Number(len(a.Blind)) }),
+			outside.number("blind_runs", "number of blind validations by outsiders", func(a *analyse.Analysis) analyse.Number { return analyse.Number(len(a.Blind)) }),
 			blind("blind_min", "smallest difference in a blind validation", func(a, b analyse.Number) bool { return a < b }),
 			blind("blind_max", "largest difference in a blind validation", func(a, b analyse.Number) bool { return a > b }),
-			share("failed", "share of trials that failed", "trials", func(a analyse.Arm) int { return a.Failed }, analyse.Arm.Done),
-			share(ofMalformed, "share of answers that do not parse", "answers", func(a analyse.Arm) int { return a.Malformed }, analyse.Arm.Answers),
-			share(ofRefused, "share of answers that were refusals", "answers", func(a analyse.Arm) int { return a.Refused }, analyse.Arm.Answers),
+			ofArm("failed", "share of trials that failed", "trials", func(a analyse.Arm) int { return a.Failed }, analyse.Arm.Done),
+			ofArm(ofMalformed, "share of answers that do not parse", "answers", func(a analyse.Arm) int { return a.Malformed }, analyse.Arm.Answers),
+			ofArm(ofRefused, "share of answers that were refusals", "answers", func(a analyse.Arm) int { return a.Refused }, analyse.Arm.Answers),
 		})
 }()
 

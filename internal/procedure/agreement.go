@@ -43,7 +43,7 @@ func kappa(p kappaParams, in raters) Result {
 		by[weights] = must(stats.CohenKappa(counts, stats.Weights(weights), p.Conf))
 	}
 	if by[0].SE == 0 {
-		warnings = append(warnings, "no interval of kappa: with full agreement, or a rater who always gives the same label, any number of units would make it certain")
+		warnings = append(warnings, "the interval of kappa has no width: with full agreement, or a rater who always gives the same label, any number of units would make it certain")
 	}
 	of := func(weights stats.Weights) any {
 		if weights != stats.Unweighted && !ordered {

@@ -93,9 +93,9 @@ func TestOptionsChangeTheAnswer(t *testing.T) {
 		{"McNemar of a billion", `{"method": "mcnemar", "input": {"table": [[5, 5e8], [5e8, 5]]}}`, `"p_exact":1,"p_mid":0.9999999999`},
 		// Wilson's 0.49996901024844 less half a success, 1/(2n).
 		{"half of a billion", `{"method": "binomial_interval", "input": {"x": 5e8, "n": 1e9}}`, `"clopper_pearson":[0.49996900974`},
-		{"kappa of full agreement", `{"method": "cohen_kappa", "input": {"rater_a": ["x", "y", "x"], "rater_b": ["x", "y", "x"]}}`, `"kappa":1,"se":0,"ci95":null`},
-		{"and its note", `{"method": "cohen_kappa", "input": {"rater_a": ["x", "y", "x"], "rater_b": ["x", "y", "x"]}}`, `"warnings":["no interval of kappa`},
-		{"kappa of one who always says x", `{"method": "cohen_kappa", "input": {"rater_a": ["x", "y", "x"], "rater_b": ["x", "x", "x"]}}`, `"kappa":0,"se":0,"ci95":null`},
+		{"kappa of full agreement", `{"method": "cohen_kappa", "input": {"rater_a": ["x", "y", "x"], "rater_b": ["x", "y", "x"]}}`, `"kappa":1,"se":0,"ci95":[1,1]`},
+		{"and its note", `{"method": "cohen_kappa", "input": {"rater_a": ["x", "y", "x"], "rater_b": ["x", "y", "x"]}}`, `"warnings":["the interval of kappa has no width`},
+		{"kappa of one who always says x", `{"method": "cohen_kappa", "input": {"rater_a": ["x", "y", "x"], "rater_b": ["x", "x", "x"]}}`, `"kappa":0,"se":0,"ci95":[0,0]`},
 		{"alpha of text", `{"method": "krippendorff_alpha", "input": {"ratings": [["x", "y"], ["x", "y"]]}}`, `"alpha":1`},
 	} {
 		of, err := ReadCase(strings.NewReader(c.text))

@@ -44,6 +44,14 @@ type Task struct {
 	Judge bool `json:"judge,omitempty" jsonschema:"description=Compare the first question with the judge of the suite in the report; its first option is a yes"`
 }
 
+// Declaration is what is suggested to who locks the answers.
+func (t Task) Declaration() string {
+	if t.Kind == "assessment" {
+		return "My judgements are established and will not be revised based on model outputs"
+	}
+	return "I coded all documents without seeing any answer of a model"
+}
+
 // A Heading is a heading of a checklist with its points.
 type Heading struct {
 	Name   string   `json:"name" jsonschema:"required,minLength=1"`

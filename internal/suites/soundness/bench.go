@@ -3,6 +3,7 @@ package soundness
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,7 +57,7 @@ type arm struct {
 }
 
 // open binds the suite to a study: it reads and validates the files. The error is a
-// [study.Errors] with every finding.
+// [study.Errors] with every finding, and behind it one with the warnings.
 func open(f *study.File, s *Study) (*bench, error) {
 	var errs study.Errors
 	b := &bench{labels: s.Labels, domains: s.Domains, main: s.Main, margin: s.Coherence.Margin, attempts: s.Reading.Attempts,
@@ -92,7 +93,10 @@ func open(f *study.File, s *Study) (*bench, error) {
 	}
 	b.plain, b.worked = b.prompts(f, s, &errs)
 	b.plan(f, s, &errs)
-	return b, errs.Err()
+	if err := errs.Err(); err != nil {
+		return b, errors.Join(err, l.warned.Err())
+	}
+	return b, nil
 }
 
 // checkLabels checks that the two labels and their phrasings differ.

@@ -59,6 +59,7 @@ type loader struct {
 	labels  []string
 	domains int
 	errs    *study.Errors
+	warned  study.Errors // listed with errors, if there are any
 	warn    func(format string, args ...any)
 	note    func(notes ...string)
 }
@@ -69,6 +70,7 @@ func (l *loader) finding(severity string, s *table.Columns, r table.Row, column,
 	case "ignore":
 	case "warning":
 		l.warn("%v", err)
+		l.warned.Add(fmt.Errorf("%w (a warning)", err))
 	default:
 		l.errs.Add(err)
 	}

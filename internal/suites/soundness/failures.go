@@ -96,7 +96,7 @@ func (b *bench) failureIn(c *cell, outcome, task string) *failure {
 	x := &failure{cell: c, condition: c.arm.condition}
 	kinds := map[string]bool{}
 	for _, a := range c.runs {
-		kinds[a.Failure] = a.Coherence != ambiguous || kinds[a.Failure]
+		kinds[a.Failure] = true
 		if x.coding == nil {
 			x.coding = codingOf(task, a.Verdicts)
 		}

@@ -269,9 +269,7 @@ func (c *counted) add(a Assessment) {
 	}
 	c.n["valid"]++
 	c.n["pass"] += indicator(a.Pass)
-	if a.Coherence != ambiguous {
-		c.n[a.Failure]++
-	}
+	c.n[a.Failure]++
 	switch {
 	case a.Reason == reasonRefusal || a.Reason == reasonSafety:
 		c.n["refused"]++

@@ -44,7 +44,7 @@ type Assessment struct {
 	Correct   bool   // the label is the expert's, coherent or not
 	HasGold   bool
 	Pass      bool
-	Failure   string // the type of failure, "" for a pass, and if nothing is to be compared
+	Failure   string // the type of failure; "" for a pass, an ambiguous run, and if nothing is to be compared
 }
 
 // reply reads the answer of an outcome. A safety stop may be the provider's, who gives no
@@ -93,7 +93,7 @@ func (b *bench) assess(f *Fragment, t *eval.Judged) Assessment {
 		}
 	}
 	a.Pass = !a.Excluded && a.Coherence == coherent && a.Correct
-	if !a.Excluded && a.HasGold && !a.Pass {
+	if !a.Excluded && a.HasGold && !a.Pass && a.Coherence != ambiguous {
 		switch {
 		case a.Coherence == coherent:
 			a.Failure = failureType1
@@ -244,7 +244,7 @@ func appendRun(dst scores, f *Fragment, a Assessment) scores {
 	dst.add("excluded", true, a.Excluded, "")
 	dst.add(metricRun, valid && gold, a.Pass, cmp.Or(why, unscoredGold))
 	for _, kind := range []string{failureType1, failureType2, failureType3} {
-		dst.add(kind, valid && gold, a.Failure == kind && a.Coherence != ambiguous, "")
+		dst.add(kind, valid && gold, a.Failure == kind, "")
 	}
 	dst.add(metricCoherent, valid, a.Coherence == coherent, why)
 	dst.add("ambiguous", valid, a.Coherence == ambiguous, "")

@@ -128,6 +128,9 @@ func TestPeopleDecide(t *testing.T) {
 		if got := strings.Join([]string{a.Automatic, a.Coherence, a.outcome()}, " "); got != test.want {
 			t.Errorf("%s: %s, want %s", name, got, test.want)
 		}
+		if a.Failure != "" && a.Coherence == ambiguous {
+			t.Errorf("%s: type %s, which no person decided", name, a.Failure)
+		}
 	}
 }
 
