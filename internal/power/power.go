@@ -77,7 +77,11 @@ func (d Design) Needs() ([]Need, error) {
 			}
 			others = append(others, a)
 		}
-		other := alone && perfect == 0 && (r.Fails(known[MostItems]) || slices.ContainsFunc(others, r.Holds))
+		other := alone && perfect == 0 && slices.ContainsFunc(others, r.Holds)
+		if alone && perfect == 0 && r.Fails(known[MostItems]) { // as the worst scores do, if none can meet its only limit
+			limits := strings.Count(r.That, "<") + strings.Count(r.That, ">")
+			other = limits != 1 || slices.ContainsFunc(others, func(a *analyse.Analysis) bool { return !r.Fails(a) })
+		}
 		r.Apart = append(slices.Clone(r.Apart), d.Estimated(r)...)
 		needs = append(needs, Need{r, perfect, alone && len(r.Apart) == 0 && !d.pools(r) && !other, other})
 	}
