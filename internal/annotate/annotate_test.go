@@ -233,6 +233,9 @@ func TestClockSetBack(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	if !ahead.by.Equal(clock) { // when a second round may begin
+		t.Errorf("answered by %s, want %s", ahead.by, clock)
+	}
 	if n := len(d.work.order); n != 3 || !d.work.last.Equal(clock) || d.undoes(ahead) {
 		t.Errorf("%d answers, the last one at %s", n, d.work.last)
 	}

@@ -155,7 +155,7 @@ func (d *part) nextAt(now time.Time) (k slot, at int, ok bool, wait time.Time) {
 			}
 			if pass == passAgain {
 				gap := cmp.Or(d.task.Again.Gap.D(), 24*time.Hour)
-				if open := d.work.given[slot{s, passFirst}].FinalAt.Add(gap); now.Before(open) {
+				if open := d.work.given[slot{s, passFirst}].by.Add(gap); now.Before(open) {
 					wait = open
 					continue
 				}

@@ -128,7 +128,8 @@ type Given struct {
 	slot
 	First, Final *Event // nil: skipped
 	FinalAt      time.Time
-	Skip         string // reason
+	by           time.Time // before what came next, if the clock was ahead at FinalAt
+	Skip         string    // reason
 
 	opened, answered int // lines of the file: the first one, and the first answer
 }
@@ -192,6 +193,13 @@ func (w *Work) apply(e ledger.Entry) error {
 	case e.By != w.Person || ev.Task != w.Task:
 		return fmt.Errorf("entry %d is of %s in task %s: the file belongs to another person or task", e.Seq, e.By, ev.Task)
 	}
+	if at.Before(w.last) { // the clock was ahead
+		for _, g := range w.order {
+			if g.by.After(at) {
+				g.by = at
+			}
+		}
+	}
 	w.last = at
 	if ev.ID != "" {
 		w.ids[ev.ID] = e
@@ -247,7 +255,7 @@ func (w *Work) answer(k slot, e ledger.Entry, ev *Event, at time.Time) {
 			s.Items = append(s.Items, k.subject)
 		}
 	}
-	if g.FinalAt = at; e.Kind == eventSkip {
+	if g.FinalAt, g.by = at, at; e.Kind == eventSkip {
 		g.Skip = ev.Reason
 		return
 	}

@@ -145,6 +145,7 @@ func TestErrors(t *testing.T) {
 		"out of range":           {own, "item,arm,ok,rating\nq,a,1,6\n", "t.csv:2:7: rating is 6, want 1 to 5"},
 		"not pass or fail":       {own, "item,arm,ok,rating\nq,a,0.5,5\n", "ok is 0.5, want pass or fail"},
 		"a decimal comma":        {plain, "item,arm,score\nq,a,\"0,8\"\n", `score "0,8": write decimals with a point`},
+		"a percentage":           {plain, "item,arm,score\nq,a,50%\n", `score "50%": write a number, such as 0.5 for 50%; in a workbook`},
 		"no number":              {plain, "item,arm,score\nq,a,Good\n", `score "Good": want a number, pass or fail, or nothing`},
 		"twice":                  {plain, "item,arm,score\nq,a,1\nq,a,0\n", "t.csv:3:1: duplicate row of item q, arm a, replicate 1, also in line 2: number them in a column replicate"},
 		"an answer twice":        {plain + "\nscorer: {exec: x}\nmetrics: {own: [{name: ok}]}", "item,arm,answer\nq,a,Paris\nq,a,London\n", "t.csv:3:1: duplicate row of item q, arm a, replicate 1, also in line 2"},

@@ -66,6 +66,8 @@ func ParseScore(m study.Metric, s string) (float64, error) {
 		return math.NaN(), nil
 	case err != nil && strings.Contains(s, ",") && strings.Trim(s, "0123456789+-−.,'’ \u00a0\u202f") == "":
 		return 0, fmt.Errorf("%s %q: write decimals with a point, and thousands without a comma", m.Name, text.Shorten(s, 40))
+	case err != nil && strings.HasSuffix(s, "%"):
+		return 0, fmt.Errorf("%s %q: write a number, such as 0.5 for 50%%; in a workbook, give the cells the format of numbers", m.Name, text.Shorten(s, 40))
 	case err != nil:
 		return 0, fmt.Errorf("%s %q: want %s", m.Name, text.Shorten(s, 40), want)
 	case math.IsInf(x, 0) || x < low || x > high:
