@@ -313,6 +313,57 @@ func TestScoresByPosition(t *testing.T) {
 	}
 }
 
+// TestBalancedByFile: gold goes through all positions over the requests of a file, those that are
+// added after them change nothing, and one that another precedes is asked again.
+func TestBalancedByFile(t *testing.T) {
+	asked := func(change func(lines []string)) (gold map[string]int, basis map[string]eval.Hash) {
+		b, err := open(opened(t, "arms: [{name: bm25}]\n", change))
+		if err != nil {
+			t.Fatal(err)
+		}
+		gold, basis = map[string]int{}, map[string]eval.Hash{}
+		for i := range b.requests {
+			r := &b.requests[i]
+			gold[r.ID] = slices.Index(b.shown(r, b.Arm("bm25")), r.Gold)
+			basis[r.ID] = b.Basis(eval.Trial{Item: r.ID, Arm: "bm25", Replicate: 1}).Asked
+		}
+		return gold, basis
+	}
+	gold, basis := asked(nil)
+	counts := map[int]int{}
+	for _, at := range gold {
+		counts[at]++
+	}
+	for at := range 10 {
+		if n := counts[at]; n < len(gold)/10 || n > len(gold)/10+1 {
+			t.Errorf("gold of %d of %d requests is at position %d", n, len(gold), at)
+		}
+	}
+	_, swapped := asked(func(of []string) { of[0], of[1] = of[1], of[0] })
+	changed := 0
+	for id, was := range basis {
+		if swapped[id] != was {
+			changed++
+		}
+	}
+	if changed != 2 {
+		t.Errorf("two requests change places, %d are to be asked again", changed)
+	}
+	few, fewBasis := asked(func(of []string) {
+		for i := range of[len(of)/2:] {
+			of[len(of)/2+i] = ""
+		}
+	})
+	if len(few) >= len(gold) {
+		t.Fatalf("%d requests of %d", len(few), len(gold))
+	}
+	for id, at := range few {
+		if gold[id] != at || basis[id] != fewBasis[id] {
+			t.Errorf("request %s: requests after it move gold from %d to %d", id, at, gold[id])
+		}
+	}
+}
+
 // TestAttackOptions: strength, number of reviews and seed reach the attack.
 func TestAttackOptions(t *testing.T) {
 	changed := func(options string) (texts string, reviews int) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -72,8 +73,8 @@ type record struct {
 func (r *record) untouched() bool { return r.Attack != "" && r.Changed == 0 }
 
 // Basis returns what a trial depends on beside the text of the request and the data: the
-// right items, which are among the candidates and fix their order; and the truth of the
-// request where requests or outcomes depend on it.
+// right items, which are among the candidates and fix their order, as the rank of the request
+// does if gold is balanced; and the truth of the request where requests or outcomes depend on it.
 func (b *bench) Basis(t eval.Trial) (on eval.Basis) {
 	a, r, err := b.find(t)
 	if err != nil {
@@ -82,6 +83,9 @@ func (b *bench) Basis(t eval.Trial) (on eval.Basis) {
 	on.Read = b.Item(t.Item).Gold
 	if on.Asked = on.Read; !a.knowsTruth() && a.attack == nil {
 		on.Asked = hashed(append([]string{r.Gold}, r.IDs()...)...)
+	}
+	if b.arranger.Shuffle == candidates.Balanced {
+		on.Asked = hashed(on.Asked.String(), strconv.Itoa(r.Rank))
 	}
 	return on
 }
@@ -98,7 +102,7 @@ func (b *bench) shown(r *request.Request, a *arm) []string {
 	if kept, ok := b.drawn.Load(drawn{r, a.size}); ok {
 		return kept.([]string)
 	}
-	list := b.arranger.Arrange(r.Text, r.Gold, candidates.Draw(b.seed, r.Text, r.IDs(), b.itemIDs, a.size))
+	list := b.arranger.Arrange(r.Text, r.Rank, r.Gold, candidates.Draw(b.seed, r.Text, r.IDs(), b.itemIDs, a.size))
 	b.drawn.Store(drawn{r, a.size}, list)
 	return list
 }

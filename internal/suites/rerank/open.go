@@ -87,6 +87,9 @@ func readData(f *study.File, d Data) (*studyData, error) {
 	if d.Count > 0 && d.Count < len(out.requests) {
 		out.requests = out.requests[:d.Count]
 	}
+	for i := range out.requests {
+		out.requests[i].Rank = i
+	}
 	return out, nil
 }
 

@@ -3,7 +3,8 @@
 //
 // Everything is drawn by name (package stable): a set depends on the run's
 // seed, the request and N, never on the order of the data, on other requests,
-// or on how often an item is gold. Sets are nested over N, so that a scaling
+// or on how often an item is gold. Only the balanced position of gold depends on
+// the place of the request in its file. Sets are nested over N, so that a scaling
 // curve compares like with like.
 //
 // The package must not know what a request means, nor any method or prompt.
@@ -63,19 +64,19 @@ const (
 	None     Shuffle = "none"     // order of the data
 	Middle   Shuffle = "middle"   // gold in the middle, position n/2 from 0; the others drawn
 	Random   Shuffle = "random"   // all drawn
-	Balanced Shuffle = "balanced" // the position of gold drawn for each request and N; the others drawn
+	Balanced Shuffle = "balanced" // gold at each of n positions once in every n requests; the others drawn
 )
 
-// An Arranger orders candidates by a seed. An order depends on the seed, the request and
-// its candidates, never on other requests, so that requests may be added to a run.
+// An Arranger orders candidates by a seed. An order depends on the seed, the request, its
+// candidates and, if balanced, its rank, so that requests may be added after the others.
 type Arranger struct {
 	Seed    uint64 // of the run
 	Shuffle Shuffle
 }
 
 // Arrange orders the candidates drawn for a request. Candidates other than gold
-// keep their relative order from one N to the next.
-func (a Arranger) Arrange(request, gold string, drawn []string) []string {
+// keep their relative order from one N to the next. Rank is the request's in its file, from 0.
+func (a Arranger) Arrange(request string, rank int, gold string, drawn []string) []string {
 	if a.Shuffle == None {
 		return slices.Clone(drawn)
 	}
@@ -85,8 +86,13 @@ func (a Arranger) Arrange(request, gold string, drawn []string) []string {
 		return order
 	}
 	to := n / 2
-	if a.Shuffle == Balanced { // drawn for each n, so that gold is not early at every n
-		to = int(stable.Seed(a.Seed, "balance", request, strconv.Itoa(n)) % uint64(n))
+	if a.Shuffle == Balanced { // in an order drawn for each n, so that gold is not early at every n
+		places := make([]string, n)
+		for i := range places {
+			places[i] = strconv.Itoa(i)
+		}
+		round := strconv.Itoa(n) + " " + strconv.Itoa(rank/n)
+		to = slices.Index(places, mixed(a.Seed, "balance", round, places)[rank%n])
 	}
 	return slices.Insert(slices.Delete(order, at, at+1), to, gold)
 }

@@ -2,7 +2,6 @@ package candidates_test
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"testing"
 
@@ -121,50 +120,56 @@ func TestArrangeProperties(t *testing.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		gold := rapid.SampledFrom(items).Draw(t, "gold")
 		request := rapid.SampledFrom(requests).Draw(t, "request")
+		rank := rapid.IntRange(0, 100).Draw(t, "rank")
 		a := candidates.Arranger{seed, shuffle}
 		b := candidates.Arranger{seed, shuffle}
 		for _, other := range rapid.SliceOf(rapid.SampledFrom(requests)).Draw(t, "requests before") {
-			b.Arrange(other, gold, items)
+			b.Arrange(other, 1, gold, items)
 		}
 
 		few := candidates.Draw(seed, request, []string{gold}, items, 10)
 		many := candidates.Draw(seed, request, []string{gold}, items, 20)
 		before := slices.Clone(few)
-		got := a.Arrange(request, gold, few)
+		got := a.Arrange(request, rank, gold, few)
 		if !slices.Equal(sorted(got), sorted(few)) {
 			t.Fatalf("%v is no permutation of %v", got, few)
 		}
 		if !slices.Equal(few, before) {
 			t.Fatal("the list that was given changed")
 		}
-		if !slices.Equal(got, b.Arrange(request, gold, few)) {
+		if !slices.Equal(got, b.Arrange(request, rank, gold, few)) {
 			t.Fatal("the order depends on other requests")
 		}
 		without := func(list []string) []string {
 			return slices.DeleteFunc(slices.Clone(list), func(id string) bool { return id == gold })
 		}
-		if !subsequence(without(got), without(a.Arrange(request, gold, many))) {
+		if !subsequence(without(got), without(a.Arrange(request, rank, gold, many))) {
 			t.Fatal("rivals change places from N = 10 to N = 20")
 		}
 	})
 }
 
-// At every N gold stands at each position equally often, but for chance: of 20,000 requests
-// the counts differ by less than five standard deviations of a binomial count.
-func TestBalancedIsUniform(t *testing.T) {
+// At every N gold stands at each position once in every N requests of the file, and in
+// another order in the next.
+func TestBalancedGoesThroughAllPositions(t *testing.T) {
 	items := ids("i", 60)
-	const requests = 20_000
-	for _, n := range []int{2, 10, 50} {
-		a, counts := candidates.Arranger{42, candidates.Balanced}, make([]int, n)
-		for i, r := range ids("R", requests) {
+	for _, n := range []int{1, 2, 10, 50} {
+		a := candidates.Arranger{42, candidates.Balanced}
+		var rounds [2][]int
+		for i, r := range ids("R", 2*n) {
 			gold := items[i%n]
-			counts[slices.Index(a.Arrange(r, gold, items[:n]), gold)]++
+			rounds[i/n] = append(rounds[i/n], slices.Index(a.Arrange(r, i, gold, items[:n]), gold))
 		}
-		expected := requests / float64(n)
-		for at, got := range counts {
-			if math.Abs(float64(got)-expected) > 5*math.Sqrt(expected*(1-1/float64(n))) {
-				t.Errorf("N = %d: gold stood %d times at position %d, expected %.0f", n, got, at, expected)
+		for i, round := range rounds {
+			all := slices.Sorted(slices.Values(round))
+			for at, got := range all {
+				if got != at {
+					t.Fatalf("N = %d, round %d: positions %v", n, i, round)
+				}
 			}
+		}
+		if n >= 10 && slices.Equal(rounds[0], rounds[1]) {
+			t.Errorf("N = %d: gold moves in one order: %v", n, rounds[0])
 		}
 	}
 }
@@ -176,7 +181,7 @@ func TestOrdersDependOnRequestAndSeed(t *testing.T) {
 	for _, shuffle := range []candidates.Shuffle{candidates.Random, candidates.Middle, candidates.Balanced} {
 		a, b := candidates.Arranger{1, shuffle}, candidates.Arranger{2, shuffle}
 		rivals := func(a candidates.Arranger, request string) []string {
-			return slices.DeleteFunc(a.Arrange(request, "i007", items), func(id string) bool { return id == "i007" })
+			return slices.DeleteFunc(a.Arrange(request, 0, "i007", items), func(id string) bool { return id == "i007" })
 		}
 		if slices.Equal(rivals(a, "R000"), rivals(a, "R001")) {
 			t.Errorf("%s: two requests have one order", shuffle)
@@ -188,8 +193,8 @@ func TestOrdersDependOnRequestAndSeed(t *testing.T) {
 			continue
 		}
 		places := func(a candidates.Arranger, n int) (list []int) {
-			for _, r := range asked {
-				list = append(list, slices.Index(a.Arrange(r, "i007", items[:n]), "i007"))
+			for i, r := range asked {
+				list = append(list, slices.Index(a.Arrange(r, i, "i007", items[:n]), "i007"))
 			}
 			return list
 		}
@@ -215,10 +220,10 @@ func TestOrdersDependOnRequestAndSeed(t *testing.T) {
 func TestMiddleAndNone(t *testing.T) {
 	items := ids("i", 30)
 	drawn := candidates.Draw(1, "R", []string{"i029"}, items, 10)
-	if got := (candidates.Arranger{1, candidates.Middle}).Arrange("R", "i029", drawn); got[5] != "i029" {
+	if got := (candidates.Arranger{1, candidates.Middle}).Arrange("R", 0, "i029", drawn); got[5] != "i029" {
 		t.Errorf("gold is not in the middle of %v", got)
 	}
-	if got := (candidates.Arranger{1, candidates.None}).Arrange("R", "i029", drawn); !slices.Equal(got, drawn) {
+	if got := (candidates.Arranger{1, candidates.None}).Arrange("R", 0, "i029", drawn); !slices.Equal(got, drawn) {
 		t.Errorf("none changed %v to %v", drawn, got)
 	}
 }

@@ -15,6 +15,7 @@ type Request struct {
 	// if Gold is the only one.
 	Right []Graded `json:"-"`
 	Line  int      `json:"-"` // in its file, from 1
+	Rank  int      `json:"-"` // among the requests of its file, from 0
 }
 
 // A Graded is a right item with its grade of relevance, at least 1.
