@@ -21,6 +21,7 @@ const (
 	StopWords
 	Seed
 	JSONSchema
+	CacheKey
 )
 
 // Has reports whether the set holds the parameter.
@@ -42,6 +43,7 @@ var parameters = []struct {
 	{Seed, func(r *eval.Request) bool { return r.Sampling.Seed != nil }, []string{"seed"}},
 	{JSONSchema, func(r *eval.Request) bool { return r.Schema != nil }, []string{"response_format", "text.format", "json_schema", "response_schema", "responseschema", "responsejsonschema",
 		"response_json_schema", "output_config.format", "output format", "structured output", "structured outputs", "json mode"}},
+	{CacheKey, func(r *eval.Request) bool { return r.Replicate > 1 }, []string{"prompt_cache_key"}},
 }
 
 // sentIn lists the parameters a request holds.

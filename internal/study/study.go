@@ -337,6 +337,6 @@ type Output struct {
 	SaveRaw    bool   `json:"save_raw,omitempty" jsonschema:"description=Also write raw answers"`
 	Latency    bool   `json:"latency,omitempty" jsonschema:"description=Show the latency of calls; the report is then not reproducible"`
 	// Embeddings are asked for by scruple extraction embed, for analysis records.
-	Embeddings     *Embeddings `json:"embeddings,omitempty" jsonschema:"description=Model that embeds the texts of analysis records; default: a local embedding"`
+	Embeddings     *Embeddings `json:"embeddings,omitempty" jsonschema:"description=Model that embeds the texts of analysis records; without one they have no cosines"`
 	GenerateReport *bool       `json:"generate_report,omitempty" jsonschema:"default=true,description=Write report files after a run (default true)"`
 }

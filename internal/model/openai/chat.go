@@ -65,7 +65,7 @@ type chatFunction struct {
 func (w chatWire) Encode(r *eval.Request, refused model.Refused) ([]byte, []string, error) {
 	a := adapt(r, refused)
 	s := a.Sampling()
-	out := chatRequest{Model: r.Name, Temperature: s.Temperature, TopP: s.TopP, Seed: s.Seed, Stop: s.Stop, PromptCacheKey: cacheKey(w.host, r)}
+	out := chatRequest{Model: r.Name, Temperature: s.Temperature, TopP: s.TopP, Seed: s.Seed, Stop: s.Stop, PromptCacheKey: cacheKey(w.host, a)}
 	system, turns := a.Turns()
 	if system != "" {
 		turns = append([]model.Turn{{Role: "system", Content: system}}, turns...)

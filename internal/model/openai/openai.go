@@ -50,13 +50,14 @@ func open(e model.Endpoint, path string, wire func(a model.Address, host string)
 	return model.NewCaller(wire(model.Address(base+path), strings.ToLower(u.Hostname())), e, header), nil
 }
 
-// cacheKey keeps OpenAI, which caches prompts unasked, from answering a replicate with the
-// cache of another. Other services may reject the key.
-func cacheKey(host string, r *eval.Request) string {
-	if host != "api.openai.com" || r.Replicate < 2 {
+// cacheKey keeps a service that caches prompts unasked from answering a replicate with the cache
+// of another, where its host documents the key. Other services may reject it.
+func cacheKey(host string, a adaptation, more ...string) string {
+	documented := host == "api.openai.com" || strings.HasSuffix(host, ".openai.azure.com") || slices.Contains(more, host)
+	if !documented || a.r.Replicate < 2 || a.Drops(model.CacheKey, "prompt_cache_key") {
 		return ""
 	}
-	return "replicate-" + strconv.Itoa(r.Replicate)
+	return "replicate-" + strconv.Itoa(a.r.Replicate)
 }
 
 // Reasoning models by name. Routers prefix the vendor: openai/o3-mini.

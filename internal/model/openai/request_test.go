@@ -1,8 +1,10 @@
 package openai_test
 
 import (
+	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,7 +27,8 @@ func (e elsewhere) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// A replicate never shares OpenAI's cache of prompts with another. Nobody else is sent a key.
+// A replicate never shares the cache of prompts with another where a key of the format tells them
+// apart. Nobody else is sent one.
 func TestReplicatesHaveCacheKeys(t *testing.T) {
 	server := wiretest.NewServer(t)
 	for answer, connect := range map[string]func(model.Endpoint) (*model.Caller, error){
@@ -39,6 +42,8 @@ func TestReplicatesHaveCacheKeys(t *testing.T) {
 		}{
 			{"https://api.openai.com/v1", 1, ""}, {"https://api.openai.com/v1", 2, `"prompt_cache_key":"replicate-2"`},
 			{"https://api.openai.com/v1", 3, `"prompt_cache_key":"replicate-3"`}, {"https://openrouter.ai/api/v1", 2, ""},
+			{"https://x.openai.azure.com/openai/v1", 2, `"prompt_cache_key":"replicate-2"`}, {"https://evil-openai.azure.com.example/v1", 2, ""},
+			{"https://api.x.ai/v1", 2, map[bool]string{true: `"prompt_cache_key":"replicate-2"`}[strings.Contains(answer, "status")]},
 		} {
 			server.Answer(200, answer, nil)
 			client, err := connect(model.Endpoint{BaseURL: test.base, HTTP: &http.Client{Transport: elsewhere{server.URL}}})
@@ -52,6 +57,19 @@ func TestReplicatesHaveCacheKeys(t *testing.T) {
 			if strings.Contains(body, "prompt_cache_key") != (test.want != "") || !strings.Contains(body, test.want) {
 				t.Errorf("%s, replicate %d: sent %s, want %s", test.base, test.replicate, body, test.want)
 			}
+			server.Handle(func(w http.ResponseWriter, r *http.Request) { // an older version of a service
+				w.Header().Set("Content-Type", "application/json")
+				if strings.Contains(wiretest.BodyOf(r), "prompt_cache_key") {
+					http.Error(w, `{"error":{"message":"Unrecognized request argument supplied: prompt_cache_key"}}`, http.StatusBadRequest)
+					return
+				}
+				_, _ = io.WriteString(w, answer)
+			})
+			got, err := client.Complete(t.Context(), &eval.Request{Name: "some-model", Replicate: test.replicate})
+			if err != nil || slices.Contains(got.Adapted, "prompt_cache_key dropped") != (test.want != "") {
+				t.Errorf("%s, replicate %d: refused the key: %v, %v", test.base, test.replicate, got, err)
+			}
+			server.Requests()
 		}
 	}
 }

@@ -55,7 +55,7 @@ type responsesChoice struct {
 func (w responsesWire) Encode(r *eval.Request, refused model.Refused) ([]byte, []string, error) {
 	a := adapt(r, refused|model.Seed|model.StopWords) // the format has neither
 	s := a.Sampling()
-	out := responsesRequest{Model: r.Name, Temperature: s.Temperature, TopP: s.TopP, PromptCacheKey: cacheKey(w.host, r)}
+	out := responsesRequest{Model: r.Name, Temperature: s.Temperature, TopP: s.TopP, PromptCacheKey: cacheKey(w.host, a, "api.x.ai")}
 	out.Instructions, out.Input = a.Turns()
 	if r.MaxTokens > 0 && !a.Drops(model.MaxTokens, "max_output_tokens") {
 		out.MaxOutputTokens = a.limit()

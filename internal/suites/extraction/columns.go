@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/measure"
@@ -41,7 +44,7 @@ func (m *Mapping) named() []string {
 
 // decode reads a record. What is neither a key of Scruple nor named by the mapping is kept.
 func (m *Mapping) decode(data []byte) (d Document, err error) {
-	if err := dataset.DecodeStrict(data, &d); err != nil {
+	if err := dataset.DecodeStrict(data, &d, json.WithUnmarshalers(json.UnmarshalFromFunc(readPages))); err != nil {
 		return d, err
 	}
 	named := m.named()
@@ -55,6 +58,12 @@ func (m *Mapping) decode(data []byte) (d Document, err error) {
 		value, ok := d.Others[m.Columns[key]]
 		own := d.own(key)
 		if !ok || own == nil { // an unknown key is reported once
+			continue
+		}
+		if key == "text" && value.Kind() == '[' {
+			if d.Text, err = paged(value); err != nil {
+				return Document{}, fmt.Errorf("%s: %w", m.Columns[key], err)
+			}
 			continue
 		}
 		var l literal
@@ -84,6 +93,34 @@ func (m *Mapping) decode(data []byte) (d Document, err error) {
 		}
 	}
 	return d, nil
+}
+
+// readPages reads a text that is a list of pages.
+func readPages(from *jsontext.Decoder, into *string) error {
+	if from.PeekKind() != '[' || from.StackPointer() != "/text" {
+		return json.SkipFunc
+	}
+	value, err := from.ReadValue()
+	if err == nil {
+		*into, err = paged(value)
+	}
+	return err
+}
+
+// paged is one text of the texts of pages, which are numbered from 1.
+func paged(value jsontext.Value) (string, error) {
+	var pages []string
+	if json.Unmarshal(value, &pages) != nil {
+		return "", errors.New("want a text, or a list of the texts of pages")
+	}
+	var b strings.Builder
+	for i, page := range pages {
+		fmt.Fprintf(&b, "---PAGE %d---\n%s\n", i+1, strings.TrimSuffix(page, "\n"))
+	}
+	if strings.TrimSpace(strings.Join(pages, "")) == "" {
+		return "", nil
+	}
+	return b.String(), nil
 }
 
 // own is the place of the value of a key.

@@ -70,6 +70,10 @@ func TestDocumentsOfPeople(t *testing.T) {
 		{"JSON Lines", `{source: jsonl, path: d.jsonl, ` + mapping + `}`, map[string]string{"d.jsonl": `{"nr": "007", "ocr": "Ann 3.50", "amount": "3.50", "from": "Ann", "year": 2024, "page": "a"}
 {"nr": "8", "ocr": "only  4", "amount": 4, "from": null, "year": 2025}
 `}, want},
+		{"pages", `{source: jsonl, path: d.jsonl, columns: {document_id: id, text: pages}, schema: bill, gold_columns: {total: amount}}`, map[string]string{"d.jsonl": `{"id": "a", "pages": ["Ann\n", null, "is 3.50"], "amount": "3.50"}` + "\n"},
+			[]string{`a total=3.50 [{doc_type bill}] [] "---PAGE 1---\nAnn\n---PAGE 2---\n\n---PAGE 3---\nis 3.50\n"`}},
+		{"pages as text", `{source: jsonl, path: d.jsonl, schema: bill, gold_columns: {total: amount}}`, map[string]string{"d.jsonl": `{"document_id": "a", "text": ["is 3.50"], "amount": "3.50"}` + "\n"},
+			[]string{`a total=3.50 [{doc_type bill}] [] "---PAGE 1---\nis 3.50\n"`}},
 		{"a folder with a table", `{source: directory, path: docs, records: d.csv, schema: bill, gold_columns: {total: amount}, strata: [year]}`,
 			map[string]string{"d.csv": "document_id,amount,year\na,1,2024\nsub/b,2,2025\n", "docs/a.txt": "is 1", "docs/sub/b.txt": "is 2", "docs/.hidden/c.txt": "no", "docs/readme.md": "no"},
 			[]string{`a total=1 [{doc_type bill} {year 2024}] [] "is 1"`, `sub/b total=2 [{doc_type bill} {year 2025}] [] "is 2"`}},
@@ -155,6 +159,8 @@ func TestMappingErrors(t *testing.T) {
 		{"a misspelt key of gold", `{source: jsonl, path: d.jsonl, schema: bill}`, map[string]string{"d.jsonl": `{"document_id": "a", "text": "1", "ground_truth": [{"field": "total", "exists_in_document": true, "corect_value": "1"}]}` + "\n"}, []string{`corect_value`}},
 		{"a record for two", `{source: directory, path: docs, records: d.csv, schema: bill, gold_columns: {total: amount}}`, map[string]string{"d.csv": "document_id,amount\na.pdf,1\na.txt,2\n", "docs/a.txt": "1"}, []string{`document_id "a.txt" is empty or a duplicate`}},
 		{"a text without gold", `{source: directory, path: docs, schema: bill}`, map[string]string{"docs/a.txt": "1"}, []string{"its gold, "}},
+		{"pages that are no texts", `{source: jsonl, path: d.jsonl, schema: bill}`, map[string]string{"d.jsonl": `{"document_id": "a", "text": [{"page": 1}], "ground_truth": []}` + "\n"}, []string{"d.jsonl:1", "text", "want a text, or a list of the texts of pages"}},
+		{"pages without text", `{source: jsonl, path: d.jsonl, schema: bill}`, map[string]string{"d.jsonl": `{"document_id": "a", "text": ["", " "], "ground_truth": []}` + "\n"}, []string{"text is empty"}},
 		{"a file that is not there", `{source: jsonl, path: e.csv, schema: bill, columns: {document_id: nr, text: words}, gold_columns: {total: amount}}`, map[string]string{"d.csv": "nr,words,amount\na,1,1\n"}, []string{"e.csv"}},
 		{"one cause", `{source: jsonl, path: d.jsonl}`, map[string]string{"d.jsonl": many.String()}, []string{"d.jsonl:1: document \"d0\": schema is missing", "(and in 305 other documents)"}},
 	} {

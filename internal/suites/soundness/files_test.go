@@ -82,7 +82,9 @@ func TestAllFindings(t *testing.T) {
 	write(t, path, goldFile, func(s string) string {
 		return strings.NewReplacer("2026-03-02", "yesterday", "F_004,", "F_004 ,").Replace(s)
 	})
-	write(t, path, corpusFile, func(s string) string { return strings.NewReplacer(",2015,", ",15 BC,", "\",1,20", "\",9,20").Replace(s) })
+	write(t, path, corpusFile, func(s string) string {
+		return strings.NewReplacer(",2015,", ",15 BC,", "\",1,20", "\",9,20").Replace(s)
+	})
 	_, err := openAt(t, path)
 	if err == nil {
 		t.Fatal("no error")
