@@ -44,7 +44,7 @@ func (m *Mapping) named() []string {
 
 // decode reads a record. What is neither a key of Scruple nor named by the mapping is kept.
 func (m *Mapping) decode(data []byte) (d Document, err error) {
-	if err := dataset.DecodeStrict(data, &d, json.WithUnmarshalers(json.UnmarshalFromFunc(readPages))); err != nil {
+	if err := dataset.DecodeStrict(data, &d, paged); err != nil {
 		return d, err
 	}
 	named := m.named()
@@ -61,8 +61,8 @@ func (m *Mapping) decode(data []byte) (d Document, err error) {
 			continue
 		}
 		if key == "text" && value.Kind() == '[' {
-			if d.Text, err = paged(value); err != nil {
-				return Document{}, fmt.Errorf("%s: %w", m.Columns[key], err)
+			if err := dataset.DecodeStrict(value, own, paged); err != nil {
+				return Document{}, err
 			}
 			continue
 		}
@@ -95,33 +95,25 @@ func (m *Mapping) decode(data []byte) (d Document, err error) {
 	return d, nil
 }
 
-// readPages reads a text that is a list of pages.
-func readPages(from *jsontext.Decoder, into *string) error {
-	if from.PeekKind() != '[' || from.StackPointer() != "/text" {
+// paged reads a text that is a list of the texts of pages, which are numbered from 1.
+var paged = json.WithUnmarshalers(json.UnmarshalFromFunc(func(from *jsontext.Decoder, text *string) error {
+	if from.PeekKind() != '[' || from.StackPointer() != "/text" && from.StackPointer() != "" {
 		return json.SkipFunc
 	}
 	value, err := from.ReadValue()
-	if err == nil {
-		*into, err = paged(value)
-	}
-	return err
-}
-
-// paged is one text of the texts of pages, which are numbered from 1.
-func paged(value jsontext.Value) (string, error) {
 	var pages []string
-	if json.Unmarshal(value, &pages) != nil {
-		return "", errors.New("want a text, or a list of the texts of pages")
+	if err == nil && json.Unmarshal(value, &pages) != nil {
+		return &dataset.DecodeError{Err: errors.New("want a text, or a list of the texts of pages")}
 	}
 	var b strings.Builder
 	for i, page := range pages {
 		fmt.Fprintf(&b, "---PAGE %d---\n%s\n", i+1, strings.TrimSuffix(page, "\n"))
 	}
-	if strings.TrimSpace(strings.Join(pages, "")) == "" {
-		return "", nil
+	if *text = b.String(); strings.TrimSpace(strings.Join(pages, "")) == "" {
+		*text = ""
 	}
-	return b.String(), nil
-}
+	return err
+}))
 
 // own is the place of the value of a key.
 func (d *Document) own(key string) *string {
