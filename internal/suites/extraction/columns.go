@@ -44,8 +44,10 @@ func (m *Mapping) named() []string {
 
 // decode reads a record. What is neither a key of Scruple nor named by the mapping is kept.
 func (m *Mapping) decode(data []byte) (d Document, err error) {
-	if err := dataset.DecodeStrict(data, &d, paged); err != nil {
-		return d, err
+	if err := dataset.DecodeStrict(data, &d); err != nil { // first without the rule, which takes time at every string
+		if err := dataset.DecodeStrict(data, &d, paged); err != nil {
+			return d, err
+		}
 	}
 	named := m.named()
 	for _, name := range slices.Sorted(maps.Keys(d.Others)) {
