@@ -198,16 +198,25 @@ func TestEmbed(t *testing.T) {
 
 // Texts that the model refuses take no others with them, in batches of any size.
 func TestEmbedRefusedTexts(t *testing.T) {
-	for _, batch := range []int{1, 8, 1000} {
-		t.Run(fmt.Sprint(batch), func(t *testing.T) {
+	long, short := func(s string) bool { return len(s) > 50 }, func(s string) bool { return len(s) <= 14 }
+	most, fewer := func(s string) bool { return len(s) > 20 }, func(s string) bool { return len(s) > 20 && (len(s) < 40 || len(s) > 60) }
+	for _, c := range []struct {
+		name           string
+		batch          int
+		refuses, later func(string) bool // later: from the second session on
+	}{
+		{"long, by 1", 1, long, long}, {"long, by 8", 8, long, long}, {"long, by 1000", 1000, long, long},
+		{"short, by 8", 8, short, short}, {"short, by 1000", 1000, short, short}, {"fewer later", 1000, most, fewer},
+	} {
+		t.Run(c.name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
 			e := &embedder{texts: map[string]int{}}
 			refused := map[string]bool{}
 			e.refuses = func(s string) bool {
-				if len(s) > 50 {
+				if delete(refused, s); c.refuses(s) {
 					refused[s] = true
 				}
-				return len(s) > 50
+				return refused[s]
 			}
 			server := httptest.NewServer(e)
 			defer server.Close()
@@ -222,12 +231,18 @@ func TestEmbedRefusedTexts(t *testing.T) {
 			do(0, "init", "extraction", "mine")
 			do(0, "run", "mine/study.yaml")
 			embed := []string{"extraction", "embed", "mine/study.yaml", "-o", "execution.concurrency=1", "-o",
-				fmt.Sprintf("output.embeddings={provider: openai, name: small, base_url: %s/v1, batch: %d}", server.URL, batch)}
+				fmt.Sprintf("output.embeddings={provider: openai, name: small, base_url: %s/v1, batch: %d}", server.URL, c.batch)}
 			// Each time there is an answer to the texts that can have one, and the rest is counted.
 			for range 2 {
 				out := do(4, embed...)
 				if want := text.Plural(len(refused), "text has", "texts have"); !strings.Contains(out, want+" no embedding") || len(refused) == 0 {
 					t.Errorf("want %s none:\n%s", want, out)
+				}
+				c.refuses = c.later
+			}
+			for s := range refused {
+				if !c.refuses(s) {
+					t.Errorf("%q, which the model takes now, has no embedding", s)
 				}
 			}
 			e.refuses, e.version = nil, "vectors-2"

@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -79,19 +80,18 @@ func (x *Experiment) Demands(ctx context.Context, db *store.DB, path string, e *
 		d.Answers = append(d.Answers, p)
 		bytes, calls = bytes+of.Calls*p.Bytes, calls+of.Calls
 	}
-	share := 1.0
-	if e.Calls > 0 {
-		share = float64(d.Calls) / float64(e.Calls)
-		if s := e.Standing; s != nil {
-			share = float64(d.Calls-s.Known) / float64(e.Calls) // the others are taken at once
+	asked, planned := e.loads, map[eval.Stage]int{eval.StageRun: e.Calls - e.JudgeCalls, eval.StageJudge: e.JudgeCalls}
+	if s := e.Standing; s != nil {
+		asked = plan.Loads{}
+		for party, load := range e.loads {
+			asked[party] = plan.Load{}.Plus(load, s.asked[party.Stage]/float64(max(1, planned[party.Stage])))
 		}
 	}
-	all := e.loads.Duration(d.InFlight, func(id string) plan.Limit {
+	d.Hours = asked.Duration(d.InFlight, func(id string) plan.Limit {
 		m, p := models[id], paces[id]
 		return plan.Limit{Concurrency: m.Limits.Concurrency, RequestsPerMinute: m.Limits.RequestsPerMinute, TokensPerMinute: m.Limits.TokensPerMinute,
 			Latency: time.Duration(p.Seconds * float64(time.Second))}
-	})
-	d.Hours = share * all.Hours()
+	}).Hours()
 	d.Bytes = store.BytesOf(path, d.Trials, d.Calls, derived, bytes/max(1, calls))
 	return d, nil
 }

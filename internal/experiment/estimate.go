@@ -333,6 +333,8 @@ type Standing struct {
 	// Known estimates how many of these calls have an answer in the store, from a sample.
 	Known   int      `json:"known_calls"`
 	CostUSD *float64 `json:"max_cost_usd"` // of the others; null if a price is missing
+
+	asked map[eval.Stage]float64 // the others by stage: the store's answers are taken at once
 }
 
 // The number of trials of an arm whose requests are looked up, and of answers of an arm to be judged.
@@ -348,7 +350,7 @@ func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, re
 	if err != nil {
 		return nil, err
 	}
-	s, judges := &Standing{}, judgedArms(bench)
+	s, judges := &Standing{asked: map[eval.Stage]float64{}}, judgedArms(bench)
 	done, judged := make([]bool, x.Plan.Len()), make([]bool, x.Plan.Len())
 	last, err := db.LastRun(ctx, x.Study.Name, x.Study.Split)
 	if err == nil {
@@ -377,9 +379,10 @@ func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, re
 		return nil, err
 	}
 	cost := 0.0
-	add := func(calls, costUSD, known float64) {
+	add := func(stage eval.Stage, calls, costUSD, known float64) {
 		s.Calls += int(math.Round(calls))
 		s.Known += int(math.Round(calls * known))
+		s.asked[stage] += calls * (1 - known)
 		cost += costUSD * (1 - known)
 	}
 	for _, arm := range e.PerArm {
@@ -393,8 +396,8 @@ func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, re
 				return nil, err
 			}
 			share := float64(len(trials)) / float64(arm.Trials)
-			add(share*(float64(arm.Calls)-judged), share*max(0, all-arm.judgeCost), own)
-			add(share*judged, share*arm.judgeCost, judge)
+			add(eval.StageRun, share*(float64(arm.Calls)-judged), share*max(0, all-arm.judgeCost), own)
+			add(eval.StageJudge, share*judged, share*arm.judgeCost, judge)
 		}
 		if n := float64(len(judging[arm.Arm])); n > 0 {
 			a, calls, known := asked[arm.Arm], judged*n/float64(arm.Trials), 0.0
@@ -403,7 +406,7 @@ func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, re
 				calls, known = all*n/float64(a.trials), float64(a.known)/max(1, all)
 			}
 			if calls > 0 {
-				add(calls, calls*arm.judgeCost/judged, known)
+				add(eval.StageJudge, calls, calls*arm.judgeCost/judged, known)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -387,6 +388,12 @@ func TestStanding(t *testing.T) {
 		t.Fatal(err)
 	}
 	stopped, demands := standing()
+	if _, d := standing("models[m].limits={requests_per_minute: 1}"); d.Hours != demands.Hours {
+		t.Errorf("%v hours of the judge, %v if the arm's model is slow", demands.Hours, d.Hours)
+	}
+	if _, d := standing("models[judge].limits={requests_per_minute: 1}"); math.Abs(d.Hours*60-float64(stopped.Calls)) > 1e-9 {
+		t.Errorf("%v hours of a judge with %d calls, one a minute", d.Hours, stopped.Calls)
+	}
 	toJudge := left(t, r, false).Judgments
 	ask.MaxCalls = 0
 	if err := r.Ask(ctx, left(t, r, false), ask); err != nil {

@@ -193,10 +193,13 @@ func (r *Run) Embed(ctx context.Context, a Asking) error {
 	}
 	err = engine.Embed(ctx, plans, tasks, func(ctx context.Context, t run.Task, ask eval.Asker) (failed error) {
 		const enough = 5 // texts of refused batches, if nothing is answered: the study is at fault
-		answered, refused := false, 0
+		answered, refused := before > 0, 0
 		for todo := byTrial[t.Trial]; len(todo) > 0 && (answered || refused < enough); {
-			texts := todo[0]
-			todo = todo[1:]
+			texts, rest := todo[0], todo[1:]
+			if refused%2 == 1 { // the shortest and the longest in turn: perhaps only one kind is refused
+				texts, rest = todo[len(todo)-1], todo[:len(todo)-1]
+			}
+			todo = rest
 			err := embedTexts(ctx, m, t.Trial.Item, texts, ask)
 			var call *run.CallError
 			switch {
