@@ -66,7 +66,13 @@ func TestStudyIsReadAgain(t *testing.T) {
 	if err := os.Rename(data+".away", data); err != nil {
 		t.Fatal(err)
 	}
-	v.studies[run.Record.ID].rests = time.Time{}
+	look := func() { // at the files, without a rest; an index may be made meanwhile
+		s := v.studies[run.Record.ID]
+		s.mu.Lock()
+		s.rests = time.Time{}
+		s.mu.Unlock()
+	}
+	look()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	was := v.ctx
@@ -75,7 +81,7 @@ func TestStudyIsReadAgain(t *testing.T) {
 		t.Fatalf("without its store, the study says %v", l.err)
 	}
 	v.ctx = was
-	v.studies[run.Record.ID].rests = time.Time{}
+	look()
 	first := v.study(run.Record)
 	if first.err != nil || first.gold["q1"] {
 		t.Fatalf("with its data: %v, other gold %v", first.err, first.gold)
@@ -84,7 +90,7 @@ func TestStudyIsReadAgain(t *testing.T) {
 		t.Error("a study that did not change was read again")
 	}
 	write(data, gold("Lyon"))
-	v.studies[run.Record.ID].rests = time.Time{}
+	look()
 	if l := v.study(run.Record); l.err != nil || !l.gold["q1"] || l.gold["q2"] {
 		t.Errorf("after gold changed: %v, other gold %v", l.err, l.gold)
 	}
@@ -93,7 +99,7 @@ func TestStudyIsReadAgain(t *testing.T) {
 		t.Errorf("the index is not ready: %v", err)
 	}
 	write(data, gold("Nice"))
-	v.studies[run.Record.ID].rests = time.Time{}
+	look()
 	if _, current := v.ready(run.Record); current {
 		t.Error("after gold changed, the index of before is ready")
 	}
@@ -104,7 +110,7 @@ func TestStudyIsReadAgain(t *testing.T) {
 	trial := eval.Trial{Item: "q2", Arm: "most_common", Replicate: 1}
 	err = errors.Join(j.Outcome(eval.Trial{Item: "q1", Arm: "most_common", Replicate: 1}, eval.Outcome{Kind: eval.Failed}), j.Outcome(trial, eval.Outcome{Kind: eval.Failed}), j.Close())
 	for _, what := range []string{"before", "after"} {
-		v.studies[run.Record.ID].rests = time.Time{}
+		look()
 		if l := v.study(run.Record); err != nil || l.err != nil {
 			t.Fatal(err, l.err)
 		} else if _, err := l.show(t.Context(), trial); err != nil {
