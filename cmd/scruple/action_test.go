@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -82,13 +81,7 @@ comparisons: [{a: agent, b: most_common, primary: true}]
 decide: {require: [{name: right most of the time, that: "low('agent', 'correct') > 0.7"}]}
 `)
 	}
-	run := func(want int, args ...string) {
-		t.Helper()
-		var out bytes.Buffer
-		if code := execute(t.Context(), args, strings.NewReader(""), &out, &out, func(string) string { return "" }); code != want {
-			t.Fatalf("scruple %s: exit code %d\n%s", strings.Join(args, " "), code, &out)
-		}
-	}
+	run := commands(t)
 	file, zip, comment := filepath.Join(dir, "study.yaml"), filepath.Join(dir, "main.zip"), filepath.Join(dir, "comment.md")
 	study("Answer with one word.", "")
 	run(exitOK, "run", file)

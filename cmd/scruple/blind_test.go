@@ -16,14 +16,7 @@ import (
 // outsider can read.
 func TestKit(t *testing.T) {
 	t.Chdir(t.TempDir())
-	do := func(want int, args ...string) string {
-		t.Helper()
-		var out bytes.Buffer
-		if code := execute(t.Context(), args, strings.NewReader(""), &out, &out, func(string) string { return "" }); code != want {
-			t.Fatalf("scruple %s: exit %d, want %d\n%s", strings.Join(args, " "), code, want, &out)
-		}
-		return out.String()
-	}
+	do := commands(t)
 	put := func(name, text string) {
 		t.Helper()
 		if err := os.WriteFile(filepath.FromSlash(name), []byte(text), 0o644); err != nil {

@@ -59,14 +59,7 @@ func TestEmbed(t *testing.T) {
 	e := &embedder{texts: map[string]int{}}
 	server := httptest.NewServer(e)
 	defer server.Close()
-	do := func(want int, args ...string) string {
-		t.Helper()
-		var out bytes.Buffer
-		if code := execute(t.Context(), args, strings.NewReader(""), &out, &out, func(string) string { return "" }); code != want {
-			t.Fatalf("scruple %s: exit %d, want %d\n%s", strings.Join(args, " "), code, want, &out)
-		}
-		return out.String()
-	}
+	do := commands(t)
 	study := filepath.Join("mine", "study.yaml")
 	do(0, "init", "extraction", "mine")
 	do(0, "run", study)
@@ -220,14 +213,7 @@ func TestEmbedRefusedTexts(t *testing.T) {
 			}
 			server := httptest.NewServer(e)
 			defer server.Close()
-			do := func(want int, args ...string) string {
-				t.Helper()
-				var out bytes.Buffer
-				if code := execute(t.Context(), args, strings.NewReader(""), &out, &out, func(string) string { return "" }); code != want {
-					t.Fatalf("scruple %s: exit %d, want %d\n%s", strings.Join(args, " "), code, want, &out)
-				}
-				return out.String()
-			}
+			do := commands(t)
 			do(0, "init", "extraction", "mine")
 			do(0, "run", "mine/study.yaml")
 			embed := []string{"extraction", "embed", "mine/study.yaml", "-o", "execution.concurrency=1", "-o",

@@ -315,3 +315,16 @@ func must(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
+
+// commands returns a function that runs a command line, which must end with an exit code, and returns
+// what it prints.
+func commands(t testing.TB) func(want int, args ...string) string {
+	return func(want int, args ...string) string {
+		t.Helper()
+		var out bytes.Buffer
+		if code := execute(t.Context(), args, strings.NewReader(""), &out, &out, func(string) string { return "" }); code != want {
+			t.Fatalf("scruple %s: exit %d, want %d\n%s", strings.Join(args, " "), code, want, &out)
+		}
+		return out.String()
+	}
+}

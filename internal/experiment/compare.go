@@ -395,7 +395,7 @@ func (c *runComparison) collect(into *analyse.Collector, wanted map[string]strin
 	return nil
 }
 
-// sameBasis warns if the runs were scored by other settings, or if one went on since.
+// sameBasis warns if the runs were scored by other settings, or if one was continued since.
 func (c *runComparison) sameBasis(ctx context.Context, a *analyse.Analysis) error {
 	var bases []string
 	for _, s := range c.sides {

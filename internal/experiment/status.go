@@ -114,7 +114,7 @@ func Trend(ctx context.Context, db *store.DB, name string, most int) (list []Tre
 		}
 		kept, err := Kept(ctx, db, r)
 		if err != nil {
-			if !errors.Is(err, store.ErrNotFound) { // of a run that goes on
+			if !errors.Is(err, store.ErrNotFound) { // of a run that is in progress again
 				unread++
 			}
 			continue
