@@ -20,7 +20,9 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 		c.turn(arm, len(c.items))
 	}
 	a := &Analysis{Format: Format, Study: q.Study, Run: q.Run, Metrics: c.metrics(q), Asked: from.Asked}
-	c.outcomes(a, from)
+	if err := c.outcomes(a, from); err != nil {
+		return nil, err
+	}
 	a.Run.AtLook = a.Run.Looks != nil && a.Run.Looks.Planned > 0 && a.Run.Done < a.Run.Planned && a.Run.Unjudged == 0 && c.whole(a.Run.Replicates)
 	a.markSimulatedJudges(from)
 	if from.Ratings != nil {
@@ -115,7 +117,7 @@ func (c *Collector) metrics(q Question) []Metric {
 }
 
 // outcomes lists the arms with their trial outcomes, contestants first.
-func (c *Collector) outcomes(a *Analysis, from Sources) {
+func (c *Collector) outcomes(a *Analysis, from Sources) (err error) {
 	for _, role := range []eval.Role{eval.RoleArm, eval.RoleBaseline} {
 		for i, arm := range c.arms {
 			if arm.Role != role {
@@ -125,6 +127,10 @@ func (c *Collector) outcomes(a *Analysis, from Sources) {
 			a.Arms = append(a.Arms, Arm{ID: arm.ID, Levels: arm.Levels, Role: arm.Role, Simulated: arm.Simulated, Given: arm.Given, NoRun: slices.Contains(from.NoRun, arm.ID),
 				Planned: a.Run.Items * a.Run.Replicates, OK: t.kinds[eval.OK], Malformed: t.kinds[eval.Malformed],
 				Refused: t.kinds[eval.Refused], Failed: t.kinds[eval.Failed], Reasons: counts(t.reasons), Notes: counts(t.notes)})
+			added := &a.Arms[len(a.Arms)-1]
+			if added.Intervals, err = c.intervals(i, 1-a.Study.Alpha); err != nil {
+				return fmt.Errorf("estimating the shares of outcomes of %s: %w", arm.ID, err)
+			}
 		}
 	}
 	for i := range c.arms {
@@ -153,6 +159,7 @@ func (c *Collector) outcomes(a *Analysis, from Sources) {
 			})
 		}
 	}
+	return nil
 }
 
 // markSimulatedJudges marks the arms that a simulated judge judged, and lists such judges.

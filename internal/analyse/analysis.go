@@ -20,6 +20,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/stats"
 )
 
 // A Number may be undefined.
@@ -256,13 +257,15 @@ type Arm struct {
 	Judges        []string `json:"judges,omitempty"`
 	JudgeVersions []string `json:"judge_versions,omitempty"`
 
-	Planned   int     `json:"planned"`
-	OK        int     `json:"ok"`
-	Malformed int     `json:"malformed"`
-	Refused   int     `json:"refused"`
-	Failed    int     `json:"failed"`
-	Reasons   []Count `json:"reasons,omitempty"` // of outcomes that are not ok
-	Notes     []Count `json:"notes,omitempty"`   // repaired, truncated …
+	Planned   int `json:"planned"`
+	OK        int `json:"ok"`
+	Malformed int `json:"malformed"`
+	Refused   int `json:"refused"`
+	Failed    int `json:"failed"`
+	// Intervals are those of the shares of malformed answers, of refusals and of failed trials.
+	Intervals map[eval.OutcomeKind]stats.Interval `json:"-"`
+	Reasons   []Count                             `json:"reasons,omitempty"` // of outcomes that are not ok
+	Notes     []Count                             `json:"notes,omitempty"`   // repaired, truncated …
 
 	Versions []Count `json:"versions,omitempty"` // model versions as reported by the provider
 
@@ -290,6 +293,23 @@ func (a Arm) Answers() int { return a.OK + a.Malformed + a.Refused }
 
 // Done counts the trials with an outcome.
 func (a Arm) Done() int { return a.Answers() + a.Failed }
+
+// Share is that of a kind of outcome: of failed trials in those that are done, and of others in the
+// answers. It is undefined without any.
+func (a Arm) Share(kind eval.OutcomeKind) eval.Measured {
+	hits, n := a.Failed, a.Done()
+	switch kind {
+	case eval.Malformed:
+		hits, n = a.Malformed, a.Answers()
+	case eval.Refused:
+		hits, n = a.Refused, a.Answers()
+	}
+	ci, ok := a.Intervals[kind]
+	if !ok {
+		ci = stats.Interval{Low: math.NaN(), High: math.NaN()}
+	}
+	return effect(float64(hits)/float64(n), ci, n)
+}
 
 // Usage sums calls. A cost is that of the calls with a known cost.
 type Usage struct {

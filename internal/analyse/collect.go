@@ -23,6 +23,7 @@ type Collector struct {
 	metric   map[string]int // by name, in the suite's order
 	columns  [][]column     // by arm and metric
 	trials   []column       // by arm: failed trials over answered ones
+	bad      [][]column     // by arm and kind of [badAnswers]: those answers over all of them
 	rows     [][]observations
 	units    []map[string]map[string]eval.Fraction // by arm, metric and unit
 	current  []open                                // by arm
@@ -76,6 +77,13 @@ type cell struct {
 	answered bool    // there is an answer, and no entry of it is unscored
 }
 
+// count adds an outcome.
+func (v *cell) count(event bool) {
+	if v.den++; event {
+		v.num++
+	}
+}
+
 // observations are the rows of one arm and metric, by index of item, and those of its
 // unscored entries, of which some may have none.
 type observations struct {
@@ -127,7 +135,11 @@ type open struct {
 	position int // −1 before the first
 	sums     []cell
 	trials   cell
+	bad      []cell
 }
+
+// badAnswers are the kinds of outcomes of which the shares are counted by item, but for failed trials.
+var badAnswers = []eval.OutcomeKind{eval.Malformed, eval.Refused}
 
 // A tally counts the outcomes of an arm's trials.
 type tally struct {
@@ -169,7 +181,7 @@ func (r resorted) At(position int) int { return int(r.rank[r.Order.At(position)]
 func NewCollector(suite *eval.Suite, items []eval.Item, arms []eval.Arm, order Order) *Collector {
 	items, order = inOrder(items, order)
 	c := &Collector{suite: suite, items: items, arms: arms, order: order, armIdx: make(map[string]int, len(arms)),
-		metric: make(map[string]int, len(suite.Metrics)), columns: make([][]column, len(arms)), trials: make([]column, len(arms)), rows: make([][]observations, len(arms)), current: make([]open, len(arms)),
+		metric: make(map[string]int, len(suite.Metrics)), columns: make([][]column, len(arms)), trials: make([]column, len(arms)), bad: make([][]column, len(arms)), rows: make([][]observations, len(arms)), current: make([]open, len(arms)),
 		later: map[[2]int]int{}, tallies: make([]tally, len(arms)), units: make([]map[string]map[string]eval.Fraction, len(arms))}
 	c.clusters.of, c.clusters.n = Clusters(items)
 	for m, metric := range suite.Metrics {
@@ -180,7 +192,8 @@ func NewCollector(suite *eval.Suite, items []eval.Item, arms []eval.Arm, order O
 		c.columns[a] = make([]column, len(suite.Metrics))
 		c.rows[a] = make([]observations, len(suite.Metrics))
 		c.units[a] = map[string]map[string]eval.Fraction{}
-		c.current[a] = open{position: -1, sums: make([]cell, len(suite.Metrics))}
+		c.bad[a] = make([]column, len(badAnswers))
+		c.current[a] = open{position: -1, sums: make([]cell, len(suite.Metrics)), bad: make([]cell, len(badAnswers))}
 		c.tallies[a] = tally{map[eval.OutcomeKind]int{}, map[string]int{}, map[string]int{}, map[string]first{}}
 	}
 	return c
@@ -206,6 +219,9 @@ func (c *Collector) turn(arm, position int) {
 	for m := range cur.sums {
 		close(&c.columns[arm][m], &cur.sums[m])
 	}
+	for k := range cur.bad {
+		close(&c.bad[arm][k], &cur.bad[k])
+	}
 	close(&c.trials[arm], &cur.trials)
 	cur.position = position
 }
@@ -228,6 +244,9 @@ func (c *Collector) Add(s eval.Scored) {
 			c.current[a].trials.num++
 		} else {
 			c.current[a].trials.den++
+			for k, kind := range badAnswers {
+				c.current[a].bad[k].count(o.Kind == kind)
+			}
 		}
 		if o.Kind == eval.Malformed || o.Kind == eval.Refused {
 			t.note(string(o.Kind), c.order.At(position), s.Trials[i].Trial.Replicate)

@@ -1,6 +1,7 @@
 package analyse
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"runtime"
@@ -143,6 +144,26 @@ func (c *Collector) pooled(metric int, s selection, values []cell, level float64
 		r.CI = r.Monotone(level, m.Min, m.Max)
 	}
 	return r, r.CI.Clamp(m.Min, m.Max), of, err
+}
+
+// intervals are those of the shares of an arm's outcomes.
+func (c *Collector) intervals(arm int, level float64) (map[eval.OutcomeKind]stats.Interval, error) {
+	list := map[eval.OutcomeKind]stats.Interval{}
+	add := func(kind eval.OutcomeKind, col *column, all func(cell) float64) error {
+		num, den := make([]float64, c.clusters.n), make([]float64, c.clusters.n)
+		c.each(col, func(item int, v cell) {
+			g := c.clusters.of[item]
+			num[g], den[g] = num[g]+v.num, den[g]+all(v)
+		})
+		r, err := stats.ProportionOfSums(num, den, total(den), level)
+		list[kind] = r.CI
+		return err
+	}
+	err := add(eval.Failed, &c.trials[arm], func(v cell) float64 { return v.num + v.den })
+	for k, kind := range badAnswers {
+		err = cmp.Or(err, add(kind, &c.bad[arm][k], func(v cell) float64 { return v.den }))
+	}
+	return list, err
 }
 
 // spread is the standard deviation between items, 0 of fewer than two.

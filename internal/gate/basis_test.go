@@ -11,12 +11,18 @@ import (
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
+	"github.com/scruple-eval/scruple/stats"
 )
 
 // basisAnalysis has an interval of everything that has one.
 func basisAnalysis() *analyse.Analysis {
 	a := analysis(0.1, 0.01, 0.8)
 	a.Study.Alpha = 0.05
+	for i := range a.Arms {
+		arm := &a.Arms[i]
+		arm.Intervals = map[eval.OutcomeKind]stats.Interval{eval.Failed: stats.Wilson(arm.Failed, arm.Done(), 0.95),
+			eval.Malformed: stats.Wilson(arm.Malformed, arm.Answers(), 0.95), eval.Refused: stats.Wilson(arm.Refused, arm.Answers(), 0.95)}
+	}
 	a.Estimates[0].SD = 0.3
 	a.Estimates = append(a.Estimates, analyse.Estimate{Arm: "ctn", Metric: "composite", Stratum: &eval.Level{Name: "type", Value: "x"}, Bounds: analyse.Bounds{Value: 0.9, Low: 0.6, High: 1}, Items: 7})
 	c := &a.Comparisons[0]

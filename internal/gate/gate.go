@@ -329,12 +329,11 @@ func blind(name, doc string, better func(a, b analyse.Number) bool) function {
 	return s.result(name, doc, func(c analyse.BlindComparison) analyse.Number { return c.Diff })
 }
 
-// share is one of things that are alike by chance, with Wilson's interval: trials of an arm that are
-// done, its answers, or subjects of a task.
-func share(s subject[eval.Measured], name, doc string, count func(v view, of string) (hits, n int)) function {
+// share is one of trials of an arm that are done, of its answers, or of subjects of a task.
+func share(s subject[eval.Measured], name, doc string, find func(v view, of string) eval.Measured) function {
 	s.find = func(v view, names []string) (eval.Measured, bool) {
-		hits, n := count(v, names[0])
-		return v.Share(hits, n), n > 0
+		x := find(v, names[0])
+		return x, x.N > 0
 	}
 	s.about = func(m eval.Measured) about { return about{n: m.N} }
 	s.ends = func(m eval.Measured) (low, high analyse.Number) { return m.Low, m.High }
@@ -343,15 +342,15 @@ func share(s subject[eval.Measured], name, doc string, count func(v view, of str
 }
 
 // ofArm is a share of what an arm has.
-func ofArm(name, doc, has string, get, of func(analyse.Arm) int) function {
-	return share(subject[eval.Measured]{names: []string{"arm"}, missing: "the arm has no " + has, of: has}, name, doc, func(v view, id string) (hits, n int) {
+func ofArm(kind eval.OutcomeKind, doc, has string) function {
+	return share(subject[eval.Measured]{names: []string{"arm"}, missing: "the arm has no " + has, of: has}, string(kind), doc, func(v view, id string) eval.Measured {
 		arm, _ := v.Arm(id)
-		return get(arm), of(arm)
+		return arm.Share(kind)
 	})
 }
 
 // Shares of answers, of which failed trials have none: what they would have been is not known.
-const ofMalformed, ofRefused = "malformed", "refused"
+const ofMalformed, ofRefused = string(eval.Malformed), string(eval.Refused)
 
 var agreements = subject[eval.Measured]{names: []string{"task"}, apart: true, outside: true, missing: "no two people answered the same subjects as the study shows them", of: "subjects"}
 
@@ -420,9 +419,9 @@ var functions = func() []function {
 			inStratum(estimates, func(v view, names []string, in eval.Level) (analyse.Estimate, bool) {
 				return v.EstimateIn(names[0], names[1], in)
 			}).result("value_in", "the estimate in one stratum", func(e analyse.Estimate) analyse.Number { return e.Value }),
-			share(agreements, "agreement", "smallest share of equal answers of two people to a task, of its questions", func(v view, task string) (hits, n int) {
+			share(agreements, "agreement", "smallest share of equal answers of two people to a task, of its questions", func(v view, task string) eval.Measured {
 				least, _ := v.Agreement(task)
-				return least.Same, least.N
+				return v.Share(least.Same, least.N)
 			}),
 		},
 		change,
@@ -439,9 +438,9 @@ var functions = func() []function {
 			outside.number("blind_runs", "number of blind validations by outsiders", func(a *analyse.Analysis) analyse.Number { return analyse.Number(len(a.Blind)) }),
 			blind("blind_min", "smallest difference in a blind validation", func(a, b analyse.Number) bool { return a < b }),
 			blind("blind_max", "largest difference in a blind validation", func(a, b analyse.Number) bool { return a > b }),
-			ofArm("failed", "share of trials that failed", "trials", func(a analyse.Arm) int { return a.Failed }, analyse.Arm.Done),
-			ofArm(ofMalformed, "share of answers that do not parse", "answers", func(a analyse.Arm) int { return a.Malformed }, analyse.Arm.Answers),
-			ofArm(ofRefused, "share of answers that were refusals", "answers", func(a analyse.Arm) int { return a.Refused }, analyse.Arm.Answers),
+			ofArm(eval.Failed, "share of trials that failed", "trials"),
+			ofArm(eval.Malformed, "share of answers that do not parse", "answers"),
+			ofArm(eval.Refused, "share of answers that were refusals", "answers"),
 		})
 }()
 
