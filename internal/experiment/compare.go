@@ -309,6 +309,15 @@ func (c *runComparison) changes(ctx context.Context) (tables []eval.Table, err e
 	if list == nil {
 		return nil, nil
 	}
+	for _, s := range c.sides { // what a judge said that failed its calibration in one of them is no difference
+		scorer, k, err := (&Run{Experiment: c.x, Record: s.Run, db: s.DB}).calibrate(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if k != nil && k.Failed {
+			list = scorer.Capabilities().Changes
+		}
+	}
 	for _, p := range c.pairs {
 		changed, err := list(c.cases(ctx, c.sides[0], p[0]), c.cases(ctx, c.sides[1], p[1]))
 		if err != nil {

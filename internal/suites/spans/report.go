@@ -10,6 +10,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/measure/span"
+	"github.com/scruple-eval/scruple/internal/spanfile"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/spans/snapshot"
 )
@@ -222,7 +223,11 @@ func (b *bench) Changes(was, is iter.Seq2[eval.Case, error]) ([]eval.Table, erro
 			r := b.Datum(c.Item)
 			for k := range c.Trials {
 				t := b.read(r, &c.Trials[k])
-				if t.arm = new(arm); len(t.Verdicts) > 0 || t.Outcome.Kind == eval.Failed {
+				recorded := func(v eval.Verdict) bool { return v.Source == eval.ByPipeline }
+				if t.arm = new(arm); slices.ContainsFunc(t.Verdicts, recorded) {
+					t.arm.snapshot = new(spanfile.SnapshotFile) // its judgements count whatever the judge is worth
+				}
+				if len(t.Verdicts) > 0 || t.Outcome.Kind == eval.Failed {
 					l := b.labelled(t)
 					counts.Add(&l)
 				}
