@@ -337,11 +337,9 @@ type Standing struct {
 	asked map[eval.Stage]float64 // the others by stage: the store's answers are taken at once
 }
 
-// The number of trials of an arm whose requests are looked up, and of answers of an arm to be judged.
-const (
-	sampledForStanding = 40
-	sampledForJudge    = 400
-)
+// sampledForStanding is the number of trials of an arm whose requests are looked up, and of answers of an
+// arm to be judged.
+const sampledForStanding = 400
 
 // Standing looks up what of the plan is in a store. Answers of the models for which
 // reusable is true may be taken from other runs.
@@ -374,16 +372,21 @@ func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, re
 		}
 	}
 	s.Done = len(done) - s.New
-	asked, err := x.judgeCalls(ctx, db, last, judging, reusable)
+	in := storeAsker{reusable: reusable, price: x.pricer()}
+	if in.journal, err = db.Foresee(ctx, last, x.Plan); err != nil {
+		return nil, err
+	}
+	asked, err := x.lookUpJudge(ctx, in, db, last, judging)
 	if err != nil {
 		return nil, err
 	}
 	cost := 0.0
-	add := func(stage eval.Stage, calls, costUSD, known float64) {
+	add := func(stage eval.Stage, calls, costUSD float64, from lookups) {
+		known, saved := from.shares()
 		s.Calls += int(math.Round(calls))
 		s.Known += int(math.Round(calls * known))
 		s.asked[stage] += calls * (1 - known)
-		cost += costUSD * (1 - known)
+		cost += costUSD * (1 - saved)
 	}
 	for _, arm := range e.PerArm {
 		all, judged := math.NaN(), float64(arm.judgeCalls)
@@ -391,7 +394,7 @@ func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, re
 			all = *arm.CostUSD
 		}
 		if trials := pending[arm.Arm]; len(trials) > 0 && arm.Trials > 0 {
-			own, judge, err := x.knownShares(ctx, db, trials, judges[arm.Arm], reusable)
+			own, judge, err := x.lookUp(ctx, in, trials, judges[arm.Arm])
 			if err != nil {
 				return nil, err
 			}
@@ -400,13 +403,15 @@ func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, re
 			add(eval.StageJudge, share*judged, share*arm.judgeCost, judge)
 		}
 		if n := float64(len(judging[arm.Arm])); n > 0 {
-			a, calls, known := asked[arm.Arm], judged*n/float64(arm.Trials), 0.0
-			if a.trials > 0 { // else their items had other names
-				all := float64(a.known + a.unknown)
-				calls, known = all*n/float64(a.trials), float64(a.known)/max(1, all)
+			a, calls := asked[arm.Arm], judged*n/float64(arm.Trials)
+			if m := len(a.calls[1]); m > 0 { // else their items had other names
+				calls = 0
+				for _, asked := range a.calls[1] {
+					calls += asked * n / float64(m)
+				}
 			}
 			if calls > 0 {
-				add(eval.StageJudge, calls, calls*arm.judgeCost/judged, known)
+				add(eval.StageJudge, calls, calls*arm.judgeCost/judged, *a)
 			}
 		}
 	}
@@ -432,39 +437,74 @@ func (x *Experiment) doneTrials(ctx context.Context, db *store.DB, r *store.Run)
 	return db.Answered(ctx, r, x.Plan, x.ArmIDs(), moved, x.unchanged(r, items))
 }
 
-// knownShares are the shares of the calls of trials whose answers are in the store, from trials at even
-// distances: of those without a judge, and of those of a judge. These are known only where all
-// answers of their trial are.
-func (x *Experiment) knownShares(ctx context.Context, db *store.DB, trials []eval.Trial, judged bool, reusable func(model string) bool) (own, judge float64, err error) {
-	var known, unknown, taken, asked int
+// lookups are those of the calls of some of an arm's trials, and of what they cost: by trial, with an
+// answer in the store and in all.
+type lookups struct {
+	trials      int // of the arm
+	calls, cost [2][]float64
+}
+
+func (l *lookups) add(a *storeAsker) {
+	for i, n := range [2]float64{a.known, a.all} {
+		l.calls[i] = append(l.calls[i], n)
+	}
+	for i, usd := range [2]float64{a.saved, a.cost} {
+		l.cost[i] = append(l.cost[i], usd)
+	}
+}
+
+// shares are those of the calls with an answer in the store, and of the cost that these save: no more than
+// the share of either, by the lower end of its interval if not all trials were looked up.
+func (l lookups) shares() (known, saved float64) {
+	saved = 1
+	for _, of := range [][2][]float64{l.cost, l.calls} {
+		r, err := stats.RatioOfSums(of[0], of[1], 0.95)
+		if err != nil || r.Clusters == 0 {
+			continue // free, or nothing is asked
+		}
+		known = r.Value
+		least := known
+		if len(of[1]) < l.trials {
+			if least = r.Monotone(0.95, 0, 1).Low; math.IsNaN(least) {
+				least = 0
+			}
+		}
+		saved = min(saved, least)
+	}
+	return known, min(known, saved)
+}
+
+// lookUp looks up the calls of trials at even distances: those without a judge, and those of a judge. These
+// are known only where all answers of their trial are.
+func (x *Experiment) lookUp(ctx context.Context, in storeAsker, trials []eval.Trial, judged bool) (own, judge lookups, err error) {
+	own.trials, judge.trials = len(trials), len(trials)
 	n := min(sampledForStanding, len(trials))
 	for k := range n {
 		t := trials[k*len(trials)/n]
-		performs, judges := storeAsker{db: db, reusable: reusable, trial: t, stage: eval.StageRun}, storeAsker{db: db, reusable: reusable, trial: t, stage: eval.StageJudge}
-		outcome, err := x.Bench.Perform(ctx, t, &performs)
+		performs, judges := in.of(t, eval.StageRun), in.of(t, eval.StageJudge)
+		outcome, err := x.Bench.Perform(ctx, t, performs)
 		if err == nil && judged && outcome.Kind != eval.Failed {
-			_, err = x.Bench.Judge(ctx, t, outcome, &judges)
+			_, err = x.Bench.Judge(ctx, t, outcome, judges)
 		}
 		if err != nil {
-			return 0, 0, err
+			return own, judge, err
 		}
-		known, unknown = known+performs.known, unknown+performs.unknown
-		if performs.unknown+judges.unknown == 0 {
-			taken += judges.known
-		} else {
-			asked += max(1, judges.known+judges.unknown)
+		own.add(performs)
+		if performs.known+judges.known < performs.all+judges.all {
+			judges.known, judges.all, judges.saved = 0, max(1, judges.all), 0
 		}
+		judge.add(judges)
 	}
-	return float64(known) / float64(max(1, known+unknown)), float64(taken) / float64(max(1, taken+asked)), nil
+	return own, judge, nil
 }
 
-// judgeCalls judges answers that a run has, up to sampledForJudge of an arm at even distances, by
+// lookUpJudge judges answers that a run has, up to sampledForStanding of an arm at even distances, by
 // answers in the store, and says by arm how many calls that takes.
-func (x *Experiment) judgeCalls(ctx context.Context, db *store.DB, r *store.Run, judging map[string][]eval.Trial, reusable func(model string) bool) (map[string]*storeAsker, error) {
-	asked, chosen := map[string]*storeAsker{}, map[eval.Trial]bool{}
+func (x *Experiment) lookUpJudge(ctx context.Context, in storeAsker, db *store.DB, r *store.Run, judging map[string][]eval.Trial) (map[string]*lookups, error) {
+	asked, chosen := map[string]*lookups{}, map[eval.Trial]bool{}
 	for arm, trials := range judging {
-		asked[arm] = &storeAsker{db: db, reusable: reusable, stage: eval.StageJudge}
-		n := min(sampledForJudge, len(trials))
+		asked[arm] = &lookups{trials: len(trials)}
+		n := min(sampledForStanding, len(trials))
 		for k := range n {
 			chosen[trials[k*len(trials)/n]] = true
 		}
@@ -474,9 +514,9 @@ func (x *Experiment) judgeCalls(ctx context.Context, db *store.DB, r *store.Run,
 	}
 	for j, err := range db.Outcomes(ctx, r) {
 		if err == nil && chosen[j.Trial] {
-			a := asked[j.Trial.Arm]
-			a.trial, a.trials = j.Trial, a.trials+1
+			a := in.of(j.Trial, eval.StageJudge)
 			_, err = x.Bench.Judge(ctx, j.Trial, j.Outcome, a)
+			asked[j.Trial.Arm].add(a)
 		}
 		if err != nil {
 			return nil, err
@@ -487,34 +527,47 @@ func (x *Experiment) judgeCalls(ctx context.Context, db *store.DB, r *store.Run,
 
 // A storeAsker answers the requests of a trial from the store, else as predicted.
 type storeAsker struct {
-	db       *store.DB
+	journal  *store.Journal
 	reusable func(model string) bool
+	price    plan.Pricer
 	trial    eval.Trial
 	stage    eval.Stage
-	trials   int // so far
 
-	mu             sync.Mutex
-	known, unknown int
+	mu          *sync.Mutex
+	known, all  float64 // calls
+	saved, cost float64 // of the known ones, and of all
+}
+
+// of is an asker for another trial.
+func (a storeAsker) of(t eval.Trial, stage eval.Stage) *storeAsker {
+	a.trial, a.stage, a.mu = t, stage, &sync.Mutex{}
+	return &a
 }
 
 func (a *storeAsker) Ask(ctx context.Context, step string, r eval.Request) (eval.Response, error) {
-	r, _ = run.Posed(r, a.trial, a.stage)
+	r, shared := run.Posed(r, a.trial, a.stage)
+	r, parts := r.Sealed()
+	call := &eval.Call{Trial: a.trial, Stage: a.stage, Step: step, Key: r.Key(), Parts: parts}
 	var found bool
-	var response eval.Response
 	if a.reusable(r.Model) {
 		var err error
-		if response, found, err = a.db.Answer(ctx, r.Key(), a.stage, step); err != nil {
-			return response, err
+		if found, err = a.journal.Take(ctx, call, true, shared); err != nil {
+			return call.Response, err
 		}
+	}
+	u, _ := plan.Usage(r, func(text string) int { return len(text) / 4 })
+	cost := a.price(r.Model, u)
+	if math.IsNaN(cost) { // so is that of all
+		cost = 0
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if found {
-		a.known++
-		return response, nil
-	}
-	a.unknown++
-	if r.Foreseen != nil {
+	a.all, a.cost = a.all+1, a.cost+cost
+	switch {
+	case found:
+		a.known, a.saved = a.known+1, a.saved+cost
+		return call.Response, nil
+	case r.Foreseen != nil:
 		return eval.Response{Text: r.Foreseen(), Stop: eval.StopEnd}, nil
 	}
 	return eval.Response{}, nil

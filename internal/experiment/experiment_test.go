@@ -422,6 +422,35 @@ func TestStanding(t *testing.T) {
 	}
 }
 
+// An answer counts as known only if the run would take it: an arm of the same prompt has answers
+// of its own, and one answer is taken once.
+func TestStandingTakesAsARunDoes(t *testing.T) {
+	dir, ctx := t.TempDir(), t.Context()
+	db, path := openStore(t, dir), writePrompted(t, dir, []int{2, 4, 6, 8})
+	prompted(t, db, path)
+	const both = "arms=[{name: plain, path: plain.txt, models: [m]}, {name: copy, path: plain.txt, models: [m]}]"
+	for _, overrides := range [][]string{{both}, {both, "name=other"}, {"arms=[{name: copy, path: plain.txt, models: [m]}]", "name=third"}} {
+		x := load(t, path, overrides...)
+		e, err := x.Estimate(ctx, func(text string) int { return len(text) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		standing, err := x.Standing(ctx, db, e, func(string) bool { return true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent := &counter{Client: numbers{}, sent: map[string]int{}, after: 1000}
+		r := start(t, x, db)
+		model := func(id string) *run.Model { return &run.Model{Client: sent, Group: id, Reuse: true} }
+		if err := r.Ask(ctx, left(t, r, false), experiment.Asking{Models: map[string]*run.Model{"m": model("m"), "judge": model("judge")}}); err != nil {
+			t.Fatal(err)
+		}
+		if promised := standing.Calls - standing.Known; promised < sent.all || len(overrides) == 2 && standing.Known == 0 {
+			t.Errorf("%v: %+v promises %d calls, %d were sent", overrides, standing, promised, sent.all)
+		}
+	}
+}
+
 // What arms are assumed to score is for rules.
 func TestAssumeWithoutRules(t *testing.T) {
 	path := rankingStudy(t)

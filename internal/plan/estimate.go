@@ -297,10 +297,8 @@ type spent struct {
 	picodollars int64 // an integer, so that the order of parallel steps does not matter
 }
 
-func (d *dryAsker) Ask(_ context.Context, _ string, r eval.Request) (eval.Response, error) {
-	if strings.HasPrefix(r.Model, eval.PipelinePrefix) { // a pipeline outside, or its stored answers: its tokens are its own
-		return eval.Response{}, nil
-	}
+// Usage is what a request takes: its tokens, and the most that its answer may have, of which some are assumed.
+func Usage(r eval.Request, count Counter) (u eval.Usage, assumed int) {
 	texts, parts := []string{r.System}, len(r.Messages)+len(r.Tools)
 	for _, m := range r.Messages {
 		texts = append(texts, m.Content)
@@ -311,18 +309,29 @@ func (d *dryAsker) Ask(_ context.Context, _ string, r eval.Request) (eval.Respon
 	if r.Schema != nil {
 		texts, parts = append(texts, string(r.Schema.JSON)), parts+1
 	}
-	bytes, tokens := 0, 0
+	in := 4 * parts // role and borders
 	for _, text := range texts {
-		bytes += len(text)
-		tokens += d.count(text)
+		in += count(text)
 	}
-	in := tokens + 4*parts // role and borders
-	out, assumed := r.MaxTokens, 0
+	out := r.MaxTokens
 	if out == 0 {
 		out, assumed = AssumedOutput, AssumedOutput
 	}
 	out += r.Allowance + r.Reasoning.Budget // Anthropic's limit is raised by a budget that reaches it
-	cost := d.price(r.Model, eval.Usage{Input: in, Output: out, CachedInInput: true, ReasoningInOutput: true})
+	return eval.Usage{Input: in, Output: out, CachedInInput: true, ReasoningInOutput: true}, assumed
+}
+
+func (d *dryAsker) Ask(_ context.Context, _ string, r eval.Request) (eval.Response, error) {
+	if strings.HasPrefix(r.Model, eval.PipelinePrefix) { // a pipeline outside, or its stored answers: its tokens are its own
+		return eval.Response{}, nil
+	}
+	bytes, tokens := 0, 0
+	u, assumed := Usage(r, func(text string) int {
+		n := d.count(text)
+		bytes, tokens = bytes+len(text), tokens+n
+		return n
+	})
+	in, out, cost := u.Input, u.Output, d.price(r.Model, u)
 	d.mu.Lock()
 	d.calls++
 	d.input += in

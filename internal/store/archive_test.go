@@ -240,8 +240,16 @@ func testArchive(t *testing.T, place place) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if known, found, err := db.Answer(t.Context(), fmt.Sprintf("%032x", 5), eval.StageRun, "ask"); err != nil || !found || !strings.HasPrefix(known.Text, "answer") {
-		t.Errorf("an archived answer: %q, %v, %v", known.Text, found, err)
+	foreseen, err := db.Foresee(t.Context(), nil, p)
+	known := call(p.Trial(5), "")
+	known.Key, known.Response = fmt.Sprintf("%032x", 5), eval.Response{}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []bool{true, false} { // it is taken once
+		if found, err := foreseen.Take(t.Context(), known, true, false); err != nil || found != want || !strings.HasPrefix(known.Response.Text, "answer") {
+			t.Errorf("an archived answer: %q, %v, %v, want %v", known.Response.Text, found, err, want)
+		}
 	}
 	db.Close()
 	isSound(t, path)

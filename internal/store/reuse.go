@@ -43,9 +43,10 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 		return false, err
 	}
 	type row struct {
-		ID              int64
-		Arm, Run, Parts string
-		N               int64
+		ID int64
+		eval.Trial
+		Run, Parts string
+		N          int64
 	}
 	type candidate struct {
 		row
@@ -85,7 +86,7 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 			continue
 		}
 		if !shared {
-			if f.Arm != c.Trial.Arm && j.has(f.Arm, c.Trial) {
+			if f.Arm != c.Trial.Arm && j.has(f.Arm, c.Trial) || j.foresees && f.Run == j.run.ID && f.Trial != c.Trial && j.has(f.Arm, f.Trial) {
 				continue
 			}
 			mine, err := j.take(ctx, f.ID)
@@ -105,11 +106,22 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 	return false, nil
 }
 
+// Foresee returns a journal that writes nothing and takes answers as that of a run with a plan will:
+// a run of the store, whose trials then keep their own answers, or a new one, if it is nil.
+func (db *DB) Foresee(ctx context.Context, run *Run, p Plan) (j *Journal, err error) {
+	j = &Journal{db: db, run: &Run{plan: p}, foresees: true}
+	if run != nil {
+		j.run.ID = run.ID
+		j.taken.known, err = db.takenBy(ctx, run)
+	}
+	return j, err
+}
+
 // candidates returns the query for calls whose answer a call may take, best first. The
 // joins are CROSS JOINs because SQLite would read all trials of the run. Earlier versions
 // had the item in every key.
 func candidates(run *Run, c *eval.Call, other, shared bool) (text string, args []any) {
-	text = `SELECT c.id, t.arm, r.id, c.parts, r.n FROM calls c CROSS JOIN trials t ON t.id = c.trial CROSS JOIN runs r ON r.n = t.run
+	text = `SELECT c.id, t.item, t.arm, t.replicate, r.id, c.parts, r.n FROM calls c CROSS JOIN trials t ON t.id = c.trial CROSS JOIN runs r ON r.n = t.run
 		WHERE c.key IN (?, ?) AND c.stage = ? AND c.error_kind = '' AND c.source IS NULL AND t.question <> ? AND c.id > ?`
 	args = append(anys(keys(c)), string(c.Stage), distrusted, c.After)
 	column, step := `c.step`, c.Step
@@ -190,7 +202,7 @@ func (j *Journal) take(ctx context.Context, id int64) (bool, error) {
 	j.taken.mu.Lock()
 	defer j.taken.mu.Unlock()
 	if j.taken.known == nil {
-		known, err := mapped[int64, bool](ctx, j.db, `SELECT c.source, TRUE FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+` AND c.source IS NOT NULL`, j.run.N)
+		known, err := j.db.takenBy(ctx, j.run)
 		if err != nil {
 			return false, err
 		}
@@ -201,6 +213,11 @@ func (j *Journal) take(ctx context.Context, id int64) (bool, error) {
 	}
 	j.taken.known[id] = true
 	return true, nil
+}
+
+// takenBy are the calls whose answers a run has taken.
+func (db *DB) takenBy(ctx context.Context, run *Run) (map[int64]bool, error) {
+	return mapped[int64, bool](ctx, db, `SELECT c.source, TRUE FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+` AND c.source IS NOT NULL`, run.N)
 }
 
 // Answered reports which trials of a plan have an outcome in a run, by sequence
@@ -239,24 +256,6 @@ func (db *DB) Answered(ctx context.Context, run *Run, p Plan, arms []string, mov
 			}
 		}
 	})
-}
-
-// Answer returns a stored answer to a request.
-func (db *DB) Answer(ctx context.Context, key string, stage eval.Stage, step string) (eval.Response, bool, error) {
-	for c, err := range db.calls(ctx, `calls c JOIN trials t ON t.id = c.trial WHERE c.key = ? AND c.stage = ? AND c.step = ? AND c.error_kind = '' AND c.source IS NULL LIMIT 1`, key, string(stage), step) {
-		return c.Response, err == nil, err
-	}
-	runs, err := db.archived(ctx)
-	if err != nil {
-		return eval.Response{}, false, err
-	}
-	archives, err := db.answering(ctx, runs, key)
-	for _, u := range archives {
-		if r, found, err := u.Answer(ctx, key, stage, step); found || err != nil {
-			return r, found, err
-		}
-	}
-	return eval.Response{}, false, err
 }
 
 // Reused counts the answers that the trials of a run's plan took, by run.
