@@ -336,11 +336,11 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 	paid := failure.Unanswered
 	if stated := credible(response.Usage); stated.TotalInput()+stated.TotalOutput() > 0 {
 		paid, estimate = true, stated
-		e.paces[r.Model].Used(stated)
 		last := &call.Sent[len(call.Sent)-1]
 		last.Tokens, last.CostUSD = stated.TotalInput()+stated.TotalOutput(), orZero(costOf(m, stated))
 	}
 	if paid || failure.Kind == eval.ErrTimeout || failure.Kind == eval.ErrMalformed { // it may be paid
+		e.paces[r.Model].Used(estimate)
 		e.budget.add(estimate, orZero(costOf(m, estimate)))
 	}
 	return failure, e.attemptFailed(call, failure.Kind, !paid)
