@@ -780,7 +780,7 @@ type Party struct {
 	// Settings are those of the example's request as it was sent: temperature, limits,
 	// hashes of the prompt and of the schema.
 	Settings []eval.Level `json:"settings,omitempty"`
-	Adapted  []string     `json:"adapted,omitempty"` // settings that the model refuses and that were changed
+	Adapted  []string     `json:"adapted,omitempty"` // how what the model read differs from the request, as in [eval.Response.Adapted]
 	Item     string       `json:"item"`              // of the example
 	// Prompts are the texts of the first steps of the example, shortened; Steps counts
 	// all. Missing says why there are none.

@@ -193,7 +193,7 @@ func (b *builder) partyTable(parties []analyse.Party) *table {
 		if p.Judge {
 			name.Tags = []string{"judge"}
 		}
-		notes := mapped(p.Adapted, func(x string) string { return "the model refuses a setting: " + x })
+		notes := mapped(p.Adapted, func(x string) string { return "differs from the request: " + x })
 		if p.Missing != "" {
 			notes = append(notes, "no prompt: "+p.Missing)
 		}
