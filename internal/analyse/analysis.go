@@ -451,6 +451,8 @@ type Comparison struct {
 	// Assumes is what the interval takes for granted, where the data cannot show it.
 	Assumes  string   `json:"assumes,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
+
+	beyond float64 // the largest p-value of a limit of rules, while levels are not known
 }
 
 // A Reading is what one method says of a difference.

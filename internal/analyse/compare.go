@@ -237,8 +237,11 @@ func (r *Comparison) count(x, y float64, higherIsBetter bool) {
 }
 
 // adjust corrects the results of the family for their number: p-values, and intervals
-// that exclude 0 where these are significant, which again computes at their level. Each is
-// corrected by what is known of the others whatever their missing scores are. Those that go the
+// that exclude 0 where these are significant, which again computes at their level. A step-wise
+// correction spends what a comparison leaves to the others, so the levels follow from what rules
+// ask: the p-value of a comparison counts as that of the limit, or of 0, which is the hardest to
+// exclude. What is excluded at its level then holds of all of the family together (Holm 1979,
+// Scandinavian Journal of Statistics 6). Each is corrected by what is known of the others whatever their missing scores are. Those that go the
 // other way count as 1: that an arm is worse than a third spares it nothing where it is better, so
 // that a worse arm has no easier tests. This claims no more than the correction of all of them.
 func adjust(a *Analysis, q Question, family []int, again func(index int, level float64) (Comparison, error)) error {
@@ -262,7 +265,9 @@ func adjust(a *Analysis, q Question, family []int, again func(index int, level f
 		return p
 	}
 	for k, i := range family {
-		c, err := again(i, correctedLevel(q.Study.Correction, q.Study.Alpha, beside(k, &a.Comparisons[i]), k))
+		p := beside(k, &a.Comparisons[i])
+		p[k] = max(p[k], a.Comparisons[i].beyond)
+		c, err := again(i, correctedLevel(q.Study.Correction, q.Study.Alpha, p, k))
 		if err != nil {
 			return err
 		}
@@ -284,12 +289,12 @@ func adjust(a *Analysis, q Question, family []int, again func(index int, level f
 // doubt is the p-value of a comparison whatever its missing scores are: 1 if they could turn
 // it or it is not known.
 func (c *Comparison) doubt() float64 {
-	p := float64(c.P)
+	p := max(float64(c.P), c.beyond)
 	for _, bound := range []*Comparison{c.Least, c.Most} {
 		if bound == nil {
 			continue
 		}
-		if p = max(p, float64(bound.P)); (bound.Diff > 0) != (c.Diff > 0) {
+		if p = max(p, float64(bound.P), bound.beyond); (bound.Diff > 0) != (c.Diff > 0) {
 			p = 1
 		}
 	}
@@ -325,8 +330,8 @@ func undefinedAs1(p []float64) []float64 {
 // correctedLevel returns the level of the interval of one comparison of a family: that at which
 // the correction tests it, so interval and corrected p-value agree about 0. Step-wise
 // tests are Holm's at α/(m − i + 1) for the i-th smallest of m p-values up to the first
-// that is not significant, which sets the level of the rest, and Hochberg's from the
-// largest that is. For corrections of the false discovery rate it is that of R selected
+// that is not significant, which sets the level of the rest. Hochberg's are at the level of the
+// largest that is significant, and of the next one for the rest. For corrections of the false discovery rate it is that of R selected
 // of m, 1 − αR/m (Benjamini & Yekutieli 2005).
 func correctedLevel(correction string, alpha float64, p []float64, of int) float64 {
 	m, filled := len(p), undefinedAs1(p)
@@ -343,12 +348,14 @@ func correctedLevel(correction string, alpha float64, p []float64, of int) float
 		}
 		share = step(last)
 	case "hochberg":
-		share = step(rank)
-		for i := m; i > rank; i-- {
+		rejected := 0
+		for i := 1; i <= m; i++ {
 			if sorted[i-1] < step(i) {
-				share = step(i)
-				break
+				rejected = i
 			}
+		}
+		if share = step(rejected); rank > rejected {
+			share = step(rejected + 1)
 		}
 	case "bh", "by":
 		selected := 1

@@ -2,6 +2,7 @@ package analyse_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -53,6 +54,12 @@ func TestNamedFamilies(t *testing.T) {
 // family compares arms by one metric, with a correction over the comparisons.
 func family(t *testing.T, correction string, n int, names []string, score func(arm string, i int) eval.Score, pairs ...analyse.Pair) *analyse.Analysis {
 	t.Helper()
+	return familyWith(t, nil, correction, n, names, score, pairs...)
+}
+
+// familyWith has limits of rules.
+func familyWith(t *testing.T, limits map[[3]string][]float64, correction string, n int, names []string, score func(arm string, i int) eval.Score, pairs ...analyse.Pair) *analyse.Analysis {
+	t.Helper()
 	var items []eval.Item
 	for i := range n {
 		items = append(items, eval.Item{ID: fmt.Sprintf("i%03d", i)})
@@ -70,11 +77,45 @@ func family(t *testing.T, correction string, n int, names []string, score func(a
 	q := question()
 	q.Run.Items, q.Run.Planned, q.Calibration, q.Samples, q.Study.Correction, q.Primary, q.Secondary = n, n*len(names), nil, 0, correction, []string{"correct"}, nil
 	q.Comparisons = pairs
+	q.Limits = limits
 	a, err := c.Analyse(q, analyse.Sources{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return a
+}
+
+// TestFamilyWithLimits: a comparison spares the others only if it excludes what rules ask of it
+// too, whatever its missing scores are.
+func TestFamilyWithLimits(t *testing.T) {
+	for name, c := range map[string]struct {
+		limit         float64
+		missing       int
+		first, second float64 // levels
+	}{
+		"none":                            {0, 0, 0.975, 0.95},
+		"excluded":                        {0.1, 0, 0.975, 0.95},
+		"not excluded":                    {0.2, 0, 0.975, 0.975},
+		"not with the missing scores":     {0.1, 8, 0.975, 0.975},
+		"not known":                       {math.NaN(), 0, 0.975, 0.975},
+		"on the other side of difference": {0.5, 0, 0.975, 0.95},
+	} {
+		limits := map[[3]string][]float64{{"a", "old", "correct"}: {c.limit}}
+		if c.limit == 0 {
+			limits = nil
+		}
+		wins := map[string]int{"a": 40, "b": 14}
+		a := familyWith(t, limits, "holm", 200, []string{"a", "b", "old"}, func(arm string, i int) eval.Score {
+			if arm == "a" && i >= 50 && i < 50+c.missing {
+				return without("correct", 1)
+			}
+			return entry("correct", map[bool]float64{true: 1}[i >= 5 && i < 100+wins[arm] || arm == "old" && i < 100], 1)
+		}, analyse.Pair{A: "a", B: "old", Primary: true}, analyse.Pair{A: "b", B: "old", Primary: true})
+		first, _ := a.Comparison("a", "old", "correct")
+		second, _ := a.Comparison("b", "old", "correct")
+		near(t, name+": the level of a", first.Level, c.first)
+		near(t, name+": the level of b", second.Level, c.second)
+	}
 }
 
 // TestFamilyWithMissingScores: a step-wise correction spares a comparison the number of

@@ -250,6 +250,9 @@ func (t tester) effect(r *Comparison, m matched, robust stats.RatioDiff) error {
 // fill fills in the results of the reading that decides.
 func (t tester) fill(r *Comparison, f reading) {
 	r.Reading = t.result(f)
+	if t.draft {
+		r.beyond = t.q.beyond(r.A, r.B, r.Metric, f.Reading)
+	}
 	r.T, r.DF = f.t, f.df
 	r.warn(f.warnings...)
 }

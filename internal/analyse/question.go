@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/stats"
 )
 
 // A Question holds the study's settings for the analysis.
@@ -25,7 +26,10 @@ type Question struct {
 	// Family are the comparisons that are corrected together: two arms and a metric of
 	// each, any of which would do for the rules. Nil, without rules, is the primary
 	// comparisons on primary metrics.
-	Family  [][3]string
+	Family [][3]string
+	// Limits are, by two arms and a metric, the values beside 0 that rules ask the interval of a
+	// difference to exclude. NaN is one that is not known.
+	Limits  map[[3]string][]float64
 	Samples int // number of best and of worst trials shown per arm
 	// A simulated study needs less. Overall leaves out results by stratum, NoEffect
 	// the intervals of d.
@@ -38,6 +42,29 @@ func (q Question) Corrected(p Pair, metric string) bool {
 		return p.Primary && slices.Contains(q.Primary, metric)
 	}
 	return slices.Contains(q.Family, [3]string{p.A, p.B, metric}) || slices.Contains(q.Family, [3]string{p.B, p.A, metric})
+}
+
+// beyond is the largest p-value of the hypotheses that the difference of a comparison is one of the
+// limits of rules; 0 without limits. Values that are not below alpha are 1.
+func (q Question) beyond(a, b, metric string, f stats.Reading) (p float64) {
+	at := func(limit float64) {
+		from := func(level float64) stats.Interval {
+			ci := f.Interval(level)
+			return stats.Interval{Low: ci.Low - limit, High: ci.High - limit, Level: level}
+		}
+		if ci := from(1 - q.Study.Alpha); !(ci.Low > 0 || ci.High < 0) {
+			p = 1
+		} else if p < 1 {
+			p = max(p, stats.Excluding(from))
+		}
+	}
+	for _, limit := range q.Limits[[3]string{a, b, metric}] {
+		at(limit)
+	}
+	for _, limit := range q.Limits[[3]string{b, a, metric}] {
+		at(-limit)
+	}
+	return p
 }
 
 // level is that of an interval that is not corrected for others.

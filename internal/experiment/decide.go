@@ -148,8 +148,14 @@ func (x *Experiment) settings() string {
 	for _, m := range x.effort.Metrics { // a rule may name them
 		parts = append(parts, eval.Part{Name: "effort", Value: m.Name})
 	}
+	limits := x.rules.Limits()
 	for _, p := range x.rules.Alternatives() { // they are corrected together
 		parts = append(parts, eval.Part{Name: "alternative", Value: strings.Join(p[:], " ")})
+		for _, l := range [][]float64{limits[p], limits[[3]string{p[1], p[0], p[2]}]} {
+			if len(l) > 0 {
+				parts = append(parts, eval.Part{Name: "limits", Value: fmt.Sprint(slices.Sorted(slices.Values(l)))})
+			}
+		}
 	}
 	return shortHash(parts)
 }

@@ -165,11 +165,13 @@ func (x *Experiment) question() analyse.Question {
 		dev = devItems(x.Items())
 	}
 	var family [][3]string
+	var limits map[[3]string][]float64
 	of := analyse.OfPrimary
 	if x.rules != nil && !x.rules.Empty() {
 		family, of = append([][3]string{}, x.rules.Alternatives()...), analyse.OfRules
+		limits = x.rules.Limits()
 	}
-	return analyse.Question{Family: family,
+	return analyse.Question{Family: family, Limits: limits,
 		Study: analyse.Study{Name: s.Name, Version: s.Version, Suite: s.Suite, Title: x.Suite.Title, Description: s.Description,
 			Alpha: s.Statistics.Alpha, MaxUnscored: s.Statistics.Unscored(), Method: s.Statistics.Method, Correction: s.Statistics.Correction, Family: analyse.Family{Of: of}, Beside: s.Statistics.Beside,
 			Resamples: s.Statistics.Resamples, Random: s.Statistics.Random, Intervals: s.Statistics.Intervals},

@@ -3,6 +3,7 @@ package gate
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -195,7 +196,7 @@ func called(n *ast.CallNode) (f function, args []string, err error) {
 	f = functions[i]
 	names := n.Arguments
 	if f.within != nil {
-		if len(names) == 0 || !isNumber(names[len(names)-1]) {
+		if len(names) == 0 || !isMargin(names[len(names)-1]) {
 			return f, nil, fmt.Errorf("%s: the last argument must be a number above 0, as in %s", name, f.usage())
 		}
 		names = names[:len(names)-1]
@@ -216,14 +217,27 @@ func called(n *ast.CallNode) (f function, args []string, err error) {
 	return f, args, nil
 }
 
-func isNumber(node ast.Node) bool {
+// isMargin reports whether a node is a number above 0.
+func isMargin(node ast.Node) bool {
+	value, ok := number(node)
+	return ok && value > 0
+}
+
+// number is the value of a number, which may have a sign.
+func number(node ast.Node) (value float64, ok bool) {
 	switch n := node.(type) {
 	case *ast.IntegerNode:
-		return n.Value > 0
+		return float64(n.Value), true
 	case *ast.FloatNode:
-		return n.Value > 0
+		return n.Value, true
+	case *ast.UnaryNode:
+		value, ok = number(n.Node)
+		if n.Operator == "-" {
+			value = -value
+		}
+		return value, ok && (n.Operator == "-" || n.Operator == "+")
 	}
-	return false
+	return 0, false
 }
 
 // add adds what a call reads. The results of a function with a margin are the two ends,
@@ -254,6 +268,9 @@ func (w *walker) add(f function, args []string, margin []ast.Node) {
 		w.Pairs = with(w.Pairs, [3]string(args[:3]))
 		if !f.counts && !f.outside {
 			w.Tested = with(w.Tested, [3]string(args[:3]))
+		}
+		if f.end && !f.apart {
+			w.limits = append(w.limits, limit{[3]string(args[:3]), math.NaN()})
 		}
 	case arms == 1 && len(args) > 1:
 		w.Estimates = with(w.Estimates, [2]string(args[:2]))
@@ -302,6 +319,10 @@ func (w *walker) compare(side ast.Node, operator string, limit ast.Node) {
 		}
 	}
 	w.result(call{f, args}, operator+" "+text)
+	// The call was visited before the comparison, and last: it added the limit.
+	if value, ok := number(limit); ok && f.end && !f.apart && f.arms() == 2 && (value == 0 || f.name == "diff_low" || f.name == "diff_high") {
+		w.limits[len(w.limits)-1].value = value
+	}
 }
 
 // check checks the names in a call.
@@ -404,7 +425,7 @@ func (e *expansion) Visit(node *ast.Node) {
 	if callee, ok := call.Callee.(*ast.IdentifierNode); !ok || callee.Value != noWorse {
 		return
 	}
-	if e.found = true; len(call.Arguments) != 4 || !isNumber(call.Arguments[3]) {
+	if e.found = true; len(call.Arguments) != 4 || !isMargin(call.Arguments[3]) {
 		e.err = fmt.Errorf("%s: want two arms, a metric and a margin above 0, as in %s", noWorse, noWorseUsage)
 		return
 	}

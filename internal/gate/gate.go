@@ -20,6 +20,7 @@ type function struct {
 	apart    bool       // its value is not that of an estimate or a comparison
 	outside  bool       // its value does not come from the scores of the run
 	evidence bool       // a p-value or the end of an interval
+	end      bool       // the end of an interval
 	counts   bool       // a number of items or the like, about which there is no chance
 	ends     [2]string  // functions with the ends of its interval
 	within   []function // lower and upper end: it takes a number behind the names and is true or false
@@ -174,7 +175,7 @@ func (s subject[T]) interval(low, lowDoc, high, highDoc string) []function {
 // truth were as good as the data allow.
 func (s subject[T]) evidence(name, doc string, get, other func(T) analyse.Number) function {
 	f := s.function(name, doc, get, other, "")
-	f.evidence = true
+	f.evidence, f.end = true, true
 	return f
 }
 
@@ -202,7 +203,7 @@ func (s subject[T]) number(name, doc string, get func(T) analyse.Number) functio
 // margin is a function of two ends that is true where both lie within a margin of 0.
 func margin(name, doc string, ends []function) function {
 	f := ends[0]
-	return function{name: name, names: f.names, doc: doc, apart: f.apart, evidence: true, within: ends}
+	return function{name: name, names: f.names, doc: doc, apart: f.apart, evidence: true, end: true, within: ends}
 }
 
 func nominal[T any](v view, _ T) (float64, bool) { return 1 - v.Study.Alpha, false }

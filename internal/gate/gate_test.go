@@ -673,3 +673,33 @@ func TestAlternatives(t *testing.T) {
 		}
 	}
 }
+
+// TestLimits: what rules compare the ends of the intervals of differences with.
+func TestLimits(t *testing.T) {
+	known := names
+	known.Factors, known.Compared = []string{"s"}, func(_, _, _ string) bool { return true }
+	known.Metrics = append(slices.Clone(names.Metrics), eval.Metric{Name: "second", Max: 1, Kind: eval.Scoring})
+	for condition, want := range map[string]string{
+		"diff_low('ctn','plain','composite') > 0":                                       "map[]",
+		"diff_low('ctn','plain','composite') > 0.02":                                    "map[[ctn plain composite]:[0.02]]",
+		"-0.02 < diff_low('ctn','plain','composite')":                                   "map[[ctn plain composite]:[-0.02]]",
+		"diff_high('ctn','plain','composite') <= 1":                                     "map[[ctn plain composite]:[1]]",
+		"no_worse('ctn','plain','composite',0.05)":                                      "map[[ctn plain composite]:[0.05]]", // of which lower is better
+		"diff_low('ctn','plain','composite') * 2 > 1":                                   "map[[ctn plain composite]:[NaN]]",
+		"diff_low('ctn','plain','composite') > diff('ctn','plain','second')":            "map[[ctn plain composite]:[NaN]]",
+		"within('ctn','plain','composite',0.05)":                                        "map[[ctn plain composite]:[NaN]]",
+		"d_low('ctn','plain','composite') > 0.2":                                        "map[[ctn plain composite]:[NaN]]",
+		"d_low('ctn','plain','composite') > 0":                                          "map[]",
+		"p('ctn','plain','composite') < 0.01 && diff('ctn','plain','composite') > 0.1":  "map[]",
+		"low('ctn','composite') > 0.5 && diff_min('ctn','plain','composite','s') > 0.1": "map[]",
+		"any([0.1, 0.2], diff_low('ctn','plain','composite') > #)":                      "map[[ctn plain composite]:[NaN]]",
+	} {
+		r, problems := gate.Compile(study.Decide{Require: []study.Condition{{Name: "r", That: condition}}}, known)
+		if len(problems) > 0 {
+			t.Fatalf("%s: %v", condition, problems[0])
+		}
+		if got := fmt.Sprint(r.Limits()); got != want {
+			t.Errorf("%s: %s, want %s", condition, got, want)
+		}
+	}
+}

@@ -66,10 +66,18 @@ type reads struct {
 	Apart  []string
 	Scores bool
 
+	limits []limit          // that it compares the ends of the intervals of comparisons with
 	across []string         // the metrics of comparisons across a factor
 	calls  []call           // the results that it names, with the ends of intervals for a margin
 	uses   []function       // the functions that it calls
 	terms  map[string]*Term // of each result that it names
+}
+
+// A limit is what the end of the interval of a comparison is compared with; NaN if that is not
+// a number, or the interval not that of the difference.
+type limit struct {
+	of    [3]string
+	value float64
 }
 
 // A call is a result that a rule names.
@@ -156,6 +164,20 @@ func (r *Rules) Alternatives() [][3]string {
 		add(all)
 	}
 	return list
+}
+
+// Limits are the values beside 0 that rules ask the intervals of comparisons to exclude, NaN
+// where they are not known.
+func (r *Rules) Limits() map[[3]string][]float64 {
+	limits := map[[3]string][]float64{}
+	for _, x := range r.All() {
+		for _, l := range x.limits {
+			if l.value != 0 && !slices.Contains(limits[l.of], l.value) {
+				limits[l.of] = append(limits[l.of], l.value)
+			}
+		}
+	}
+	return limits
 }
 
 // several reports whether there is more than one comparison.
