@@ -149,6 +149,23 @@ func ExampleClusterBootstrap() {
 	// Output: 0.804, BCa interval 0.58 to 0.94
 }
 
+// Any statistic of clusters has an interval, here the ratio of what two arms cost.
+func ExampleBootstrapClusters() {
+	a, b := []float64{1.2, 0.8, 2.5, 1.9, 0.7, 1.1}, []float64{1.0, 0.9, 2.0, 1.2, 0.5, 1.2} // by document
+	r, err := stats.BootstrapClusters(len(a), func(drawn []int) float64 {
+		var costA, costB float64
+		for _, i := range drawn {
+			costA, costB = costA+a[i], costB+b[i]
+		}
+		return costA / costB
+	}, stats.BootstrapOptions{Resamples: 10000, Level: 0.95, Seed: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%.3f, BCa interval %.2f to %.2f\n", r.Estimate, r.BCa.Low, r.BCa.High)
+	// Output: 1.206, BCa interval 1.00 to 1.41
+}
+
 // Scores of two prompts on documents, several fields each: CR2 and its degrees
 // of freedom hold with few clusters.
 func ExampleFitRobust() {

@@ -15,7 +15,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -32,6 +31,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/annotate"
 	"github.com/scruple-eval/scruple/internal/dataset/limited"
 	"github.com/scruple-eval/scruple/internal/disk"
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/say"
@@ -260,9 +260,8 @@ func printError(w io.Writer, err error, code int, asJSON bool) {
 			o.Findings = append(o.Findings, say.PlainLines(f.Error()))
 		}
 	}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(map[string]errorObject{"error": o}) // an error of stderr cannot be reported
+	line, _ := eval.EncodeJSON(map[string]errorObject{"error": o}) // texts and a number always encode
+	fmt.Fprintf(w, "%s\n", line)
 }
 
 // asksJSON reports whether a command line has --json, which is not known if another

@@ -85,7 +85,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 			}
 		}
 	}
-	unsolved, err := c.unsolved(a, q, from)
+	unsolved, err := c.unsolved(q, from)
 	for _, t := range []*eval.Table{unsolved, a.ranks(q)} {
 		if t != nil {
 			a.Tables = append(a.Tables, *t)

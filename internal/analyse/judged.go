@@ -323,17 +323,15 @@ type CorrectedRate struct {
 func judgeAndPeople(r *Ratings, level float64) (*JudgeAndPeople, error) {
 	j := &JudgeAndPeople{Judge: r.Judge, Units: len(r.Rated)}
 	byType := map[string]*JudgeErrors{}
-	byArm := map[string][]Rated{}
 	var arms []string
 	differ := 0
 	for _, x := range r.Rated {
 		if x.Differ {
 			differ++
 		}
-		if byArm[x.Trial.Arm] == nil {
+		if !slices.Contains(arms, x.Trial.Arm) {
 			arms = append(arms, x.Trial.Arm)
 		}
-		byArm[x.Trial.Arm] = append(byArm[x.Trial.Arm], x)
 		if x.Human == nil {
 			continue
 		}
@@ -380,6 +378,7 @@ func judgeAndPeople(r *Ratings, level float64) (*JudgeAndPeople, error) {
 		j.Types = append(j.Types, *t)
 	}
 	slices.SortFunc(j.Types, func(a, b JudgeErrors) int { return cmp.Compare(a.Type, b.Type) })
+	byArm := r.byArm()
 	for _, arm := range arms {
 		rate, err := correctedRate(byArm[arm], level)
 		if err != nil {

@@ -18,7 +18,7 @@ const maxUnsolved = 20
 // unsolved lists the items that no contestant solved by the first primary metric, with the
 // most frequent answer: the cause is often wrong gold. Only outcomes of yes or no solve an
 // item. It is nil if every item is solved.
-func (c *Collector) unsolved(a *Analysis, q Question, from Sources) (*eval.Table, error) {
+func (c *Collector) unsolved(q Question, from Sources) (*eval.Table, error) {
 	if len(q.Primary) == 0 || from.Show == nil || from.Cases == nil {
 		return nil, nil
 	}

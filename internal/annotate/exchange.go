@@ -361,9 +361,9 @@ func (d *desk) event(x *record, f File) (*Event, error) {
 	shown := list[0]
 	// The text, all of it or its pages, tells whether the file is of this study.
 	if x.Text != "" {
-		x.textHash = hashOf([]byte(x.Text))
+		x.textHash = dataset.SHA256([]byte(x.Text))
 	}
-	exported := func(text string) bool { return hashOf([]byte(text)) == x.textHash }
+	exported := func(text string) bool { return dataset.SHA256([]byte(text)) == x.textHash }
 	if x.textHash != "" && !slices.ContainsFunc(list, func(shown Shown) bool { return exported(shown.text()) || exported(shown.joined()) }) {
 		return nil, fmt.Errorf("the text of %v is not that of the study: export the task anew, and let people judge the text as it is now", s)
 	}
@@ -586,7 +586,7 @@ func tableOf(t study.Task, list []record) [][]string {
 	rows := [][]string{columnsOf(t)}
 	for _, x := range list {
 		s := x.Subject
-		row := []string{s.Item, s.Arm, s.Other, fmt.Sprint(s.Replicate), s.Unit, x.ShownAsA, x.By, x.At, hashOf([]byte(x.Text))}
+		row := []string{s.Item, s.Arm, s.Other, fmt.Sprint(s.Replicate), s.Unit, x.ShownAsA, x.By, x.At, dataset.SHA256([]byte(x.Text))}
 		for _, q := range t.Ask {
 			value := string(x.Answer[q.Name])
 			switch q.Type {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/ledger"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -144,7 +145,7 @@ func forget(t *testing.T, p *Place) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.add("", drawEntry, drawn{p.taskOf("all"), hashOf(data), 3}); err != nil {
+	if err := p.add("", drawEntry, drawn{p.taskOf("all"), dataset.SHA256(data), 3}); err != nil {
 		t.Fatal(err)
 	}
 }

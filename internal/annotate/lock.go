@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/ledger"
@@ -160,7 +161,7 @@ func (p Place) CheckLocks() error {
 		data, err := os.ReadFile(p.lockedPath(l))
 		if err != nil {
 			errs = append(errs, fmt.Errorf("reading the locked %s: %w: restore it; its SHA-256 is %s", l.what(), err, l.SHA256))
-		} else if hash := hashOf(data); hash != l.SHA256 {
+		} else if hash := dataset.SHA256(data); hash != l.SHA256 {
 			errs = append(errs, fmt.Errorf("%s changed after %s was locked: its SHA-256 is %s, locked was %s (MD5 %s): restore the file from a copy; locked gold is never revised",
 				p.lockedPath(l), l.what(), hash, l.SHA256, l.MD5))
 		}
@@ -219,7 +220,7 @@ func (p Place) CheckGold(path string, items []eval.Item) error {
 	if err != nil {
 		return fmt.Errorf("reading gold: %w", err)
 	}
-	if hash := hashOf(data); !slices.ContainsFunc(locks, func(l Lock) bool { return l.SHA256 == hash }) {
+	if hash := dataset.SHA256(data); !slices.ContainsFunc(locks, func(l Lock) bool { return l.SHA256 == hash }) {
 		return fmt.Errorf("the study reads gold from %s (SHA-256 %s), but locked is %s of study %s (SHA-256 %s): name the locked file in the study", path, hash, p.lockedPath(last), last.Study, last.SHA256)
 	}
 	return nil
@@ -228,7 +229,7 @@ func (p Place) CheckGold(path string, items []eval.Item) error {
 // vouch completes a lock of a file with this content, of which somebody declares something.
 func (p Place) vouch(l Lock, data []byte, name, declaration string) Lock {
 	sum := md5.Sum(data)
-	l.Study, l.Folder, l.MD5, l.SHA256 = p.Study, p.folder(), hex.EncodeToString(sum[:]), hashOf(data)
+	l.Study, l.Folder, l.MD5, l.SHA256 = p.Study, p.folder(), hex.EncodeToString(sum[:]), dataset.SHA256(data)
 	l.Name, l.Declaration = name, strings.TrimSpace(declaration)
 	return l
 }
@@ -410,7 +411,7 @@ func (p Place) Verify() (entries int, files []string, err error) {
 	for _, d := range draws {
 		known[d.Task] = true
 		data, err := os.ReadFile(p.queuePath(d.Task))
-		if err == nil && hashOf(data) != d.Queue {
+		if err == nil && dataset.SHA256(data) != d.Queue {
 			err = notRecorded(p.queuePath(d.Task))
 		}
 		everyone, err2 := p.Everyone(d.Task)

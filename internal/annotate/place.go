@@ -467,7 +467,7 @@ func (p Place) queue(t study.Task, source Source) (*Queue, error) {
 	if err := (disk.File{Path: path, Mode: 0o600}).Write(disk.Bytes(data)); err != nil {
 		return nil, err
 	}
-	return q, p.add("", drawEntry, drawn{p.taskOf(t.Name), hashOf(data), len(q.Subjects)})
+	return q, p.add("", drawEntry, drawn{p.taskOf(t.Name), dataset.SHA256(data), len(q.Subjects)})
 }
 
 // checkItems refuses a queue of which the study has no item: those of the other split.
@@ -514,8 +514,8 @@ func (p Place) readQueue(t study.Task) (*Queue, error) {
 	case err != nil:
 		return nil, fmt.Errorf("reading the queue of task %s, which was drawn: %w", t.Name, err)
 	case len(recorded) == 0:
-		return nil, p.checkUndrawn(t.Name, path, hashOf(data))
-	case recorded[len(recorded)-1].Queue != hashOf(data):
+		return nil, p.checkUndrawn(t.Name, path, dataset.SHA256(data))
+	case recorded[len(recorded)-1].Queue != dataset.SHA256(data):
 		return nil, notRecorded(path)
 	}
 	var q Queue

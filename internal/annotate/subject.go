@@ -3,13 +3,12 @@ package annotate
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
 )
@@ -331,12 +330,7 @@ func withoutKeys(ask []study.Question) []study.Question {
 	return ask
 }
 
-func hashOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
-
-func hashOfJSON(x any) string { return hashOf(encoded(x)) }
+func hashOfJSON(x any) string { return dataset.SHA256(encoded(x)) }
 
 // encoded is JSON of strings, numbers and what was JSON, which always encodes.
 func encoded(x any) []byte {

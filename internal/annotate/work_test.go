@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
@@ -187,7 +188,7 @@ func TestSecondRoundThatNeverBegins(t *testing.T) {
 		t.Fatal(err)
 	}
 	data, _ := json.Marshal(q)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(p.queuePath("t")), 0o700), os.WriteFile(p.queuePath("t"), data, 0o600), p.add("", drawEntry, drawn{p.taskOf("t"), hashOf(data), 6})); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(p.queuePath("t")), 0o700), os.WriteFile(p.queuePath("t"), data, 0o600), p.add("", drawEntry, drawn{p.taskOf("t"), dataset.SHA256(data), 6})); err != nil {
 		t.Fatal(err)
 	}
 	d := open(t, p, task, "anna")

@@ -35,7 +35,6 @@ package blind
 
 import (
 	"bytes"
-	"crypto/sha256"
 	_ "embed" // the instructions
 	"encoding/json"
 	"errors"
@@ -159,7 +158,7 @@ func Build(f *study.File, dir string, spec Spec) (m Made, err error) {
 	if err != nil {
 		return m, err
 	}
-	m.Digest, m.Files = hashOf(content[kitFile]), slices.Sorted(maps.Keys(content))
+	m.Digest, m.Files = dataset.SHA256(content[kitFile]), slices.Sorted(maps.Keys(content))
 	for i, at := range places {
 		if filepath.Ext(at) != "" {
 			places[i] = path.Dir(at)
@@ -268,7 +267,7 @@ func (spec Spec) content(f *study.File) (content map[string][]byte, places []str
 		if content[name], err = os.ReadFile(f.Place(file)); err != nil {
 			return nil, nil, err
 		}
-		k.Files[name] = hashOf(content[name])
+		k.Files[name] = dataset.SHA256(content[name])
 	}
 	if spec.Program != "" {
 		if content[filepath.Base(spec.Program)], err = os.ReadFile(spec.Program); err != nil {
@@ -351,8 +350,6 @@ func (spec Spec) readme(name, ofArms string, places []string) []byte {
 	return []byte(strings.NewReplacer("SENT", sent, "STUDY", name, "INSTALL", install, "GUIDE\n", guide, "OFARMS", ofArms).Replace(template))
 }
 
-func hashOf(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
-
 // fixedOf hashes the keys that must not change: all but data and what is the outsider's.
 // The models of an arm may.
 func (k kit) fixedOf(keys map[string]json.RawMessage) (map[string]string, error) {
@@ -367,7 +364,7 @@ func (k kit) fixedOf(keys map[string]json.RawMessage) (map[string]string, error)
 				return nil, err
 			}
 		}
-		hashes[key] = hashOf(value)
+		hashes[key] = dataset.SHA256(value)
 	}
 	return hashes, nil
 }
@@ -404,7 +401,7 @@ func Open(dir string, f *study.File, now func() time.Time) (*Kit, error) {
 	if err := dataset.DecodeStrict(data, &k.kit); err != nil {
 		return nil, dataset.Locate(filepath.Join(dir, kitFile), data, err)
 	}
-	k.Digest = hashOf(data)
+	k.Digest = dataset.SHA256(data)
 	if k.kit.Format != kitFormat {
 		return nil, fmt.Errorf("%s has format %q, but this scruple reads %s: use the version that made it, %s", filepath.Join(dir, kitFile), k.kit.Format, kitFormat, k.kit.Scruple)
 	}
@@ -443,7 +440,7 @@ func Open(dir string, f *study.File, now func() time.Time) (*Kit, error) {
 		if err != nil {
 			return nil, err
 		}
-		if hashOf(data) != want {
+		if dataset.SHA256(data) != want {
 			return nil, forbid("%s is not that of the kit: restore it from the kit, or the result would not count", filepath.Join(dir, name))
 		}
 	}
@@ -542,7 +539,7 @@ func hashData(dir string, places []string, all bool) (string, error) {
 				return err
 			}
 			rel, err := filepath.Rel(dir, p)
-			lines = append(lines, hashOf(data)+"  "+filepath.ToSlash(rel))
+			lines = append(lines, dataset.SHA256(data)+"  "+filepath.ToSlash(rel))
 			return err
 		})
 		if err != nil {
@@ -550,7 +547,7 @@ func hashData(dir string, places []string, all bool) (string, error) {
 		}
 	}
 	slices.Sort(lines)
-	return hashOf([]byte(strings.Join(lines, "\n"))), nil
+	return dataset.SHA256([]byte(strings.Join(lines, "\n"))), nil
 }
 
 // committed is the data of a [CommitEntry].
@@ -657,5 +654,5 @@ func (k *Kit) Finish(comparisons []analyse.BlindComparison, simulated []string) 
 	if err := (disk.File{Path: filepath.Join(k.dir, ResultFile)}).Write(disk.Bytes(data)); err != nil {
 		return r, err
 	}
-	return r, k.add(commit.By, ResultEntry, map[string]string{"result_sha256": hashOf(data)})
+	return r, k.add(commit.By, ResultEntry, map[string]string{"result_sha256": dataset.SHA256(data)})
 }

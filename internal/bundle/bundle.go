@@ -40,7 +40,6 @@ package bundle
 
 import (
 	"context"
-	"crypto/sha256"
 	_ "embed" // the readme
 	"encoding/json"
 	"errors"
@@ -55,6 +54,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/ledger"
@@ -158,7 +158,7 @@ func (m *Manifest) Sum() string {
 	if err != nil {
 		panic("bundle: encoding a manifest: " + err.Error()) // plain strings and numbers
 	}
-	return fmt.Sprintf("%x", sha256.Sum256(b))
+	return dataset.SHA256(b)
 }
 
 // sums is the content of SHA256SUMS.

@@ -1,6 +1,8 @@
 package dataset
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"io/fs"
@@ -9,6 +11,12 @@ import (
 
 // MaxFile is the size in bytes of the largest file that [ReadFile] reads into memory.
 const MaxFile = 1 << 30
+
+// SHA256 is the hash of data, in hexadecimal.
+func SHA256(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
 
 // An OpenError says that a file could not be opened, so that its path is wrong.
 type OpenError struct{ error }

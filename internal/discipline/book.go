@@ -2,8 +2,6 @@ package discipline
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -121,12 +119,7 @@ func (m Measured) String() string {
 const MostInputs = 20_000
 
 // DigestOf is the digest of parts.
-func DigestOf(parts []eval.Part) string { return sumOf([]byte(eval.EncodeParts(parts))) }
-
-func sumOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
+func DigestOf(parts []eval.Part) string { return dataset.SHA256([]byte(eval.EncodeParts(parts))) }
 
 // A TestRun is a run on TEST, recorded before its first call.
 type TestRun struct {

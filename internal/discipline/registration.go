@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -46,10 +47,10 @@ func (s *Subject) registration(judge *Measured) Registration {
 	slices.Sort(gold)
 	parts := []eval.Part{
 		{Name: "study file", Value: s.File.SHA256()},
-		{Name: "settings", Value: sumOf(s.lastingSettings())},
+		{Name: "settings", Value: dataset.SHA256(s.lastingSettings())},
 		{Name: "items", Value: fmt.Sprint(len(s.Items))},
-		{Name: "inputs", Value: sumOf([]byte(strings.Join(in, "\n")))},
-		{Name: "gold", Value: sumOf([]byte(strings.Join(gold, "\n")))},
+		{Name: "inputs", Value: dataset.SHA256([]byte(strings.Join(in, "\n")))},
+		{Name: "gold", Value: dataset.SHA256([]byte(strings.Join(gold, "\n")))},
 	}
 	parts = append(parts, s.Treatment...)
 	var files []eval.Part
@@ -62,7 +63,7 @@ func (s *Subject) registration(judge *Measured) Registration {
 	parts = append(append(parts, files...), eval.Part{Name: "scorer of scruple", Value: s.Version}, eval.Part{Name: "planned test", Value: s.plannedTest()})
 	if judge != nil {
 		data, _ := json.Marshal(judge) // numbers and texts
-		parts = append(parts, eval.Part{Name: "accuracy of the judge", Value: fmt.Sprintf("%s, SHA-256 %s", judge, sumOf(data))})
+		parts = append(parts, eval.Part{Name: "accuracy of the judge", Value: fmt.Sprintf("%s, SHA-256 %s", judge, dataset.SHA256(data))})
 	}
 	inputs = inputs[:min(len(inputs), MostInputs)]
 	return Registration{Owner: s.Owner(), File: filepath.Base(s.File.Path), Digest: DigestOf(parts), Test: s.plannedTest(),

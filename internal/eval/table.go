@@ -88,7 +88,6 @@ const (
 	KindDifference CellKind = "difference" // of ratios, with its sign
 	KindNumber     CellKind = "number"     // four significant digits
 	KindP          CellKind = "p"
-	KindUSD        CellKind = "usd"
 	KindVerdict    CellKind = "verdict" // true, false or null if it is not known
 )
 
@@ -167,9 +166,6 @@ func Quantity(x Number) Cell { return of(KindNumber, x) }
 // P is a p-value.
 func P(x Number) Cell { return of(KindP, x) }
 
-// USD is an amount of dollars.
-func USD(x Number) Cell { return of(KindUSD, x) }
-
 // Missing is a cell without a value, and the reason if there is one to give.
 func Missing(kind CellKind, why string) Cell {
 	c := of(kind, Undefined())
@@ -232,8 +228,6 @@ func (c Cell) Number(alpha float64) string {
 		return say.Dash
 	case c.Kind == KindP:
 		return say.P(c.Value, alpha)
-	case c.Kind == KindUSD:
-		return say.USD(c.Value)
 	case c.Kind == KindNumber:
 		return say.Significant(float64(c.Value), 4)
 	case c.Kind == KindCount && c.Of > 0:

@@ -30,7 +30,6 @@ func TestCells(t *testing.T) {
 		{eval.Quantity(-12.3456), "−12.35", `{"kind":"number","value":-12.3456}`},
 		{eval.P(0.0001), "< 0.001", `{"kind":"p","value":0.0001}`},
 		{eval.Missing(eval.KindP, "no pairs"), "– (no pairs)", `{"kind":"p","value":null,"undefined":"no pairs"}`},
-		{eval.USD(0.5), "$0.5000", `{"kind":"usd","value":0.5}`},
 		{eval.Is(true), "+", `{"kind":"verdict","value":true}`},
 		{eval.Is(false), "-", `{"kind":"verdict","value":false}`},
 		{eval.Missing(eval.KindVerdict, ""), "?", `{"kind":"verdict","value":null}`},

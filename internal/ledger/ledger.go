@@ -21,8 +21,6 @@ package ledger
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -131,7 +129,7 @@ func parseLine(line []byte) (e Entry, err error) {
 	if m == nil {
 		return e, errors.New("the line does not end with its hash")
 	}
-	if hashOf(line[:m[0]]) != string(line[m[2]:m[3]]) {
+	if dataset.SHA256(line[:m[0]]) != string(line[m[2]:m[3]]) {
 		return e, errors.New("the line does not have its hash")
 	}
 	err = dataset.DecodeStrict(line, &e)
@@ -147,11 +145,6 @@ func follows(entries []Entry, e Entry) error {
 		return errors.New("the line before is not the one that it follows")
 	}
 	return nil
-}
-
-func hashOf(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
 }
 
 // Read reads and checks a file. A file that does not exist has no entries, unless
@@ -269,7 +262,7 @@ func (l *Log) Append(at time.Time, by, kind string, data any) (Entry, error) {
 		return Entry{}, fmt.Errorf("encoding an entry of %s: %w", l.path, err)
 	}
 	line = line[:len(line)-len(`,"hash":""}`)]
-	e.Hash = hashOf(line)
+	e.Hash = dataset.SHA256(line)
 	line = append(line, `,"hash":"`+e.Hash+"\"}\n"...)
 	if len(line) > maxLine {
 		return Entry{}, fmt.Errorf("an entry of %s has %d bytes: want at most %d", l.path, len(line), maxLine)

@@ -12,7 +12,6 @@ package sampling
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +20,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/stable"
 	"github.com/scruple-eval/scruple/internal/table"
 )
@@ -86,7 +86,7 @@ const algorithm = "positions = first n of math/rand/v2 Perm(N) with PCG(a, b); a
 // lists every row without an id or with that of another row.
 func Draw(t *table.Table, list []byte, p Plan) (*Sample, error) {
 	s := &Sample{header: t.Header}
-	s.Record = Record{Plan: p, List: t.File, Sheet: t.Sheet, SHA256: hashOf(list), Rows: len(t.Rows), Algorithm: algorithm}
+	s.Record = Record{Plan: p, List: t.File, Sheet: t.Sheet, SHA256: dataset.SHA256(list), Rows: len(t.Rows), Algorithm: algorithm}
 	id, errID := t.Column(p.ID)
 	keep, errFilter := s.filters(t)
 	if err := cmp.Or(errID, errFilter); err != nil {
@@ -121,11 +121,9 @@ func Draw(t *table.Table, list []byte, p Plan) (*Sample, error) {
 	}
 	s.order = stable.Random(p.Seed, "sample").Perm(s.Of)[:p.N]
 	data, err := s.CSV()
-	s.Sample = hashOf(data)
+	s.Sample = dataset.SHA256(data)
 	return s, err
 }
-
-func hashOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
 // leftOf lists counts by reason.
 func leftOf(counts map[string]int) []Left {

@@ -79,7 +79,7 @@ func OpenTracking(sample string, target int) (*Tracking, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", recordPath, err)
 	}
-	if hash := hashOf(data); hash != t.record.Sample {
+	if hash := dataset.SHA256(data); hash != t.record.Sample {
 		return nil, fmt.Errorf("%s changed after it was drawn (SHA-256 %s, %s has %s): restore it", sample, hash, recordPath, t.record.Sample)
 	}
 	list, err := table.Parse(sample, "", data)

@@ -77,18 +77,7 @@ type Data struct {
 	Warnings []string // about data that look wrong but are legal
 }
 
-// Read reads a file of any format, which is known by its content. The file may be
-// compressed with gzip. The error joins all errors, with their lines.
-func Read(path string, o Options) (*Data, error) {
-	data, err := dataset.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	o.Name = cmp.Or(o.Name, path)
-	return Parse(data, o)
-}
-
-// ReadFrom is [Read] for an open file.
+// ReadFrom is [Parse] for an open file.
 func ReadFrom(r io.Reader, o Options) (*Data, error) {
 	data, err := io.ReadAll(r)
 	if err != nil {
@@ -97,7 +86,8 @@ func ReadFrom(r io.Reader, o Options) (*Data, error) {
 	return Parse(data, o)
 }
 
-// Parse is [Read] for the content of a file, which must not change.
+// Parse reads the content of a file of any format, which is known by it, and which must not
+// change. It may be compressed with gzip. The error joins all errors, with their lines.
 func Parse(data []byte, o Options) (*Data, error) {
 	data, err := dataset.Unpack(data)
 	if err != nil {

@@ -53,18 +53,18 @@ type SnapshotSpan struct {
 // input if there is none.
 func (r *SnapshotResult) Text() string { return cmp.Or(r.Output, r.Input) }
 
-// judgeFailed begins an error that is the judge's: the labeller has answered.
-const judgeFailed = "Judge failed: "
+// JudgeFailed begins an error that is the judge's: the labeller has answered.
+const JudgeFailed = "Judge failed: "
 
 // FailJudge records that there is no judgement, and why.
-func (r *SnapshotResult) FailJudge(why string) { r.Error = new(judgeFailed + why) }
+func (r *SnapshotResult) FailJudge(why string) { r.Error = new(JudgeFailed + why) }
 
 // Failures says why the labeller failed, or else why the judge did.
 func (r *SnapshotResult) Failures() (labeller, judge string) {
 	if r.Error == nil {
 		return "", ""
 	}
-	if why, ok := strings.CutPrefix(*r.Error, judgeFailed); ok && r.Spans != nil {
+	if why, ok := strings.CutPrefix(*r.Error, JudgeFailed); ok && r.Spans != nil {
 		return "", why
 	}
 	return *r.Error, ""

@@ -132,6 +132,18 @@ func TestEmptyScores(t *testing.T) {
 	}
 }
 
+// TestScoresOfNumbers: an id that is a number is that of an item.
+func TestScoresOfNumbers(t *testing.T) {
+	b := scored(t, "arms: [{name: a, outputs: o.jsonl, scores: s.json}]\n", "Ann", "5",
+		map[string]string{"o.jsonl": `{"id": "q1", "answer": "Ann"}`, "s.json": `[{"item": 7.0, "rating": 4}]`})
+	tr := eval.Trial{Item: "7", Arm: "a", Replicate: 1}
+	for _, s := range b.Score(nil, eval.CaseOf(tr, eval.Outcome{Kind: eval.OK, Data: []byte("Ann")}, nil)) {
+		if s.Metric == "rating" && (s.Unscored != "" || s.Num != 4) {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
 // TestScorerBasis: what a scorer is sent and how it is read are what its verdicts depend on.
 func TestScorerBasis(t *testing.T) {
 	judged := func(gold, most string) eval.Hash {

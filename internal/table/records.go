@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -49,8 +47,7 @@ func Records(path string, texts Texts, visit func(line int, record []byte, err e
 		object, err := t.record(r, texts)
 		visit(r.Line, object, err)
 	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:]), nil
+	return dataset.SHA256(data), nil
 }
 
 // OpenLines is an index over the records that [Records] gives.

@@ -374,11 +374,11 @@ func (b *bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 	if err != nil {
 		return eval.Outcome{}, err
 	}
-	answer := response.Answer(r.Force)
-	if response.Stop == eval.StopRefused {
-		return eval.Outcome{Kind: eval.Refused, Reason: reasonDeclined, Detail: response.Refusal, Data: []byte(answer)}, nil
+	o := kit.Outcome(response, r.Force, reasonDeclined)
+	if o.Kind == eval.OK {
+		o = outcomeOf(string(o.Data), response.Stop, d.schema)
 	}
-	return outcomeOf(answer, response.Stop, d.schema), nil
+	return o, nil
 }
 
 // outcomeOf parses an answer and stores it unchanged.

@@ -45,7 +45,7 @@ func (m *Mapping) named() []string {
 // decode reads a record. What is neither a key of Scruple nor named by the mapping is kept.
 func (m *Mapping) decode(data []byte) (d Document, err error) {
 	if err := dataset.DecodeStrict(data, &d); err != nil { // first without the rule, which takes time at every string
-		if err := dataset.DecodeStrict(data, &d, paged); err != nil {
+		if err := dataset.DecodeStrict(data, &d, lenient); err != nil {
 			return d, err
 		}
 	}
@@ -63,7 +63,7 @@ func (m *Mapping) decode(data []byte) (d Document, err error) {
 			continue
 		}
 		if key == "text" && value.Kind() == '[' {
-			if err := dataset.DecodeStrict(value, own, paged); err != nil {
+			if err := dataset.DecodeStrict(value, own, lenient); err != nil {
 				return Document{}, err
 			}
 			continue
@@ -97,9 +97,13 @@ func (m *Mapping) decode(data []byte) (d Document, err error) {
 	return d, nil
 }
 
-// paged reads a text that is a list of the texts of pages, which are numbered from 1.
-var paged = json.WithUnmarshalers(json.UnmarshalFromFunc(func(from *jsontext.Decoder, text *string) error {
-	if from.PeekKind() != '[' || from.StackPointer() != "/text" && from.StackPointer() != "" {
+// lenient reads an id that is a number, and a text that is a list of the texts of pages, which are
+// numbered from 1.
+var lenient = json.WithUnmarshalers(json.UnmarshalFromFunc(func(from *jsontext.Decoder, text *string) error {
+	switch kind := from.PeekKind(); {
+	case kind == '0' && from.StackPointer() == "/document_id":
+		return json.UnmarshalDecode(from, (*dataset.ID)(text))
+	case kind != '[' || from.StackPointer() != "/text" && from.StackPointer() != "":
 		return json.SkipFunc
 	}
 	value, err := from.ReadValue()

@@ -86,6 +86,9 @@ func TestDocumentsOfPeople(t *testing.T) {
 		{"a folder with gold of people", `{source: directory, path: docs, gold: gold.jsonl, schema: bill}`,
 			map[string]string{"docs/a.txt": "is 1", "gold.jsonl": `{"document_id": "a", "ground_truth": [{"field": "total", "exists_in_document": true, "correct_value": "1"}]}` + "\n"},
 			[]string{`a total=1 [{doc_type bill}] [] "is 1"`}},
+		{"numbers as ids", `{source: jsonl, path: d.jsonl, gold: gold.jsonl, schema: bill}`,
+			map[string]string{"d.jsonl": `{"document_id": 7.0, "text": ["is 1"]}` + "\n", "gold.jsonl": `{"document_id": 7, "ground_truth": [{"field": "total", "exists_in_document": true, "correct_value": "1"}]}` + "\n"},
+			[]string{`7 total=1 [{doc_type bill}] [] "---PAGE 1---\nis 1\n"`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, notes, err := corpus(t, c.data, c.files)

@@ -143,7 +143,7 @@ func TestDecodeDocumentErrors(t *testing.T) {
 	tests := []struct{ record, want string }{
 		{`{"document_id":"d","text":"x","schma":"invoice","ground_truth":[]}`, `did you mean "schema"`},
 		{`{"document_id":"d","text":"x","schema":"invoice","ground_truth":[{"field":"f","exists":true}]}`, `exists`},
-		{`{"document_id":7,"text":"x"}`, "document_id: want a string"},
+		{`{"document_id":true,"text":"x"}`, "document_id: want a string"},
 		{`{"document_id":"d","document_id":"e"}`, "duplicate key"},
 		{`{"document_id":"d"`, "unexpected end of JSON"},
 		{`{"document_id":"\ud800"}`, "column 17: reading JSON: invalid surrogate pair"},

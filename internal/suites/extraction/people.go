@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/extraction/synthetic"
 	"github.com/scruple-eval/scruple/internal/table"
@@ -136,7 +137,7 @@ func (b *bench) Gold(item string, of []eval.UnitGold) ([]byte, error) {
 	if err := made.check(d.schema, goldRules{mayBeEmpty: len(of) > 0, plain: b.plain}, func(string) {}); err != nil { // a list can be empty
 		return nil, err
 	}
-	return json.Marshal(goldLine{item, made.Truth}, jsontext.EscapeForHTML(false))
+	return json.Marshal(goldLine{dataset.ID(item), made.Truth}, jsontext.EscapeForHTML(false))
 }
 
 // flat has a unit for each leaf of each record of lists. What a record has not, does not exist.

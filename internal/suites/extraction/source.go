@@ -230,8 +230,8 @@ func (f *folder) text(file folderFile) (content string, err error) {
 
 // A goldLine is a line of a gold file: gold of a document that replaces its own.
 type goldLine struct {
-	ID    string `json:"document_id"`
-	Truth []Gold `json:"ground_truth"`
+	ID    dataset.ID `json:"document_id"`
+	Truth []Gold     `json:"ground_truth"`
 }
 
 // An overlay is the documents of a source that a gold file names, with its gold.
@@ -257,10 +257,11 @@ func overlaid(src source, path string) (*overlay, error) {
 		if _, err := gold.Decode(i, nil, &g); err != nil {
 			return nil, err
 		}
-		if _, twice := lineOf[g.ID]; twice {
-			return nil, gold.Errorf(i, "duplicate document_id %q", g.ID)
+		id := string(g.ID)
+		if _, twice := lineOf[id]; twice {
+			return nil, gold.Errorf(i, "duplicate document_id %q", id)
 		}
-		lineOf[g.ID], truth[g.ID] = i, g.Truth
+		lineOf[id], truth[id] = i, g.Truth
 	}
 	o := &overlay{source: src}
 	for i := range src.Len() {

@@ -85,7 +85,7 @@ func (k *KnownCases) Read(f *study.File, j Judging, judge *study.Model, items []
 		ids = append(ids, it.ID)
 	}
 	for _, row := range t.Rows {
-		c := KnownCase{Item: strings.TrimSpace(known.Text(row, "item")), Answer: known.Text(row, "answer")}
+		c := KnownCase{Item: strings.TrimSpace(known.ID(row, "item")), Answer: known.Text(row, "answer")}
 		verdict := strings.ToLower(strings.TrimSpace(known.Text(row, "verdict")))
 		c.Pass = verdict == passWord(true)
 		switch {

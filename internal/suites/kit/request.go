@@ -57,6 +57,18 @@ func (a *Arm) RequestOutside(item string, payload func() any) (eval.Request, err
 	return r, nil
 }
 
+// Outcome keeps an answer before it is read. A refusal has the suite's reason for one.
+func Outcome(r eval.Response, tool, refused string) eval.Outcome {
+	o := eval.Outcome{Kind: eval.OK, Data: []byte(r.Answer(tool))}
+	switch r.Stop {
+	case eval.StopRefused:
+		o.Kind, o.Reason, o.Detail = eval.Refused, refused, r.Refusal
+	case eval.StopLength:
+		o.Notes = []string{eval.NoteTruncated}
+	}
+	return o
+}
+
 // SimulatedAnswer is the payload that gives a simulated model a right answer
 // and a wrong one.
 func SimulatedAnswer(right, wrong string) json.RawMessage {

@@ -128,7 +128,7 @@ func (b *ownScores) read(f *study.File, path string, errs *study.Errors) *fileSc
 		return scores
 	}
 	for _, row := range t.Rows {
-		of := eval.Trial{Item: strings.TrimSpace(known.Text(row, "item")), Replicate: 1}
+		of := eval.Trial{Item: strings.TrimSpace(known.ID(row, "item")), Replicate: 1}
 		if s := strings.TrimSpace(known.Text(row, "replicate")); s != "" {
 			var err error
 			if of.Replicate, err = strconv.Atoi(s); err != nil || of.Replicate < 1 {

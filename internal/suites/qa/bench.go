@@ -338,15 +338,14 @@ func (b *bench) request(a *arm, q *question) (eval.Request, error) {
 
 // outcome parses a response. No request of the suite forces a tool.
 func (q *question) outcome(r eval.Response) eval.Outcome {
-	reply := r.Answer("")
-	o := eval.Outcome{Kind: eval.OK, Data: []byte(reply)}
-	if r.Stop == eval.StopRefused {
-		o.Kind, o.Reason, o.Detail = eval.Refused, refusedReason, r.Refusal
+	o := kit.Outcome(r, "", refusedReason)
+	if o.Kind != eval.OK {
 		return o
 	}
+	reply := string(o.Data)
 	_, malformed := q.read(reply)
 	if r.Stop == eval.StopLength {
-		o.Notes, malformed = append(o.Notes, eval.NoteTruncated), cutOff
+		malformed = cutOff
 	}
 	if malformed != "" {
 		o.Kind, o.Reason = eval.Malformed, malformed

@@ -332,16 +332,11 @@ func (b *bench) request(a *arm, f *Fragment, attempt int) (eval.Request, error) 
 // outcome keeps an answer. Its label is read when it is scored; here only whether it
 // must be asked for again.
 func (b *bench) outcome(r eval.Response, tool string) eval.Outcome {
-	answer := r.Answer(tool)
-	o := eval.Outcome{Kind: eval.OK, Data: []byte(answer)}
-	if r.Stop == eval.StopRefused {
-		o.Kind, o.Reason, o.Detail = eval.Refused, reasonSafety, r.Refusal
+	o := kit.Outcome(r, tool, reasonSafety)
+	if o.Kind != eval.OK {
 		return o
 	}
-	if r.Stop == eval.StopLength {
-		o.Notes = append(o.Notes, eval.NoteTruncated)
-	}
-	p := b.reader.read(answer, r.Stop == eval.StopLength)
+	p := b.reader.read(string(o.Data), r.Stop == eval.StopLength)
 	if p.lenient {
 		o.Notes = append(o.Notes, eval.NoteLenient)
 	}

@@ -117,7 +117,7 @@ func (l *loader) read(key string, t Table, schema []column) *table.Columns {
 				l.value(s, r, c, t)
 			}
 		}
-		id := s.Text(r, idOf)
+		id := s.ID(r, idOf)
 		if line, ok := seen[id]; ok {
 			l.finding("error", s, r, idOf, "duplicate %q, also in line %d", id, line)
 		}

@@ -47,7 +47,7 @@ func (l *loader) fragments(t Table) (list []*Fragment, s *table.Columns) {
 		return nil, nil
 	}
 	for _, r := range s.Table.Rows {
-		f := &Fragment{ID: s.Text(r, columnID), Text: s.Text(r, columnText), Criterion: s.Text(r, columnCriterion), Report: s.Text(r, columnReport),
+		f := &Fragment{ID: s.ID(r, columnID), Text: s.Text(r, columnText), Criterion: s.Text(r, columnCriterion), Report: s.Text(r, columnReport),
 			Cluster: s.Text(r, columnCluster), Group: s.Text(r, columnGroup)}
 		f.Paragraphs = paragraphs(f.Text)
 		if c := s.Text(r, columnParagraphs); c != "" {
@@ -99,7 +99,7 @@ func (l *loader) practice(t, corpus Table, fragments []*Fragment) (list []*Fragm
 	}
 	l.apart(s, corpus, fragments, "practice is apart from gold")
 	for _, r := range s.Table.Rows {
-		list = append(list, &Fragment{ID: s.Text(r, columnID), Text: s.Text(r, columnText)})
+		list = append(list, &Fragment{ID: s.ID(r, columnID), Text: s.Text(r, columnText)})
 	}
 	return list
 }
@@ -112,7 +112,7 @@ func (l *loader) apart(s *table.Columns, corpus Table, fragments []*Fragment, wh
 		ids[f.ID], texts[strings.TrimSpace(f.Text)] = true, f.ID
 	}
 	for _, r := range s.Table.Rows {
-		if id := s.Text(r, columnID); ids[id] || reserved != nil && reserved.has(id) {
+		if id := s.ID(r, columnID); ids[id] || reserved != nil && reserved.has(id) {
 			l.finding("error", s, r, columnID, "%q is in the range of the corpus: %s", id, why)
 		}
 		if of, same := texts[strings.TrimSpace(s.Text(r, columnText))]; same {
@@ -132,7 +132,7 @@ func (l *loader) judged(t Table, fragments []*Fragment, corpus *table.Columns) {
 		byID[fragments[i].ID] = i
 	}
 	for _, r := range s.Table.Rows {
-		id := s.Text(r, columnID)
+		id := s.ID(r, columnID)
 		k, ok := byID[id]
 		if !ok {
 			if id != "" {
@@ -154,7 +154,7 @@ func (l *loader) judged(t Table, fragments []*Fragment, corpus *table.Columns) {
 		}
 	}
 	for _, r := range corpus.Table.Rows {
-		if id := corpus.Text(r, columnID); !judged[id] {
+		if id := corpus.ID(r, columnID); !judged[id] {
 			l.finding("error", corpus, r, columnID, "%q has no judgement in %s", id, s.Table.File)
 		}
 	}
@@ -180,7 +180,7 @@ func (l *loader) worked(t, corpus Table, fragments []*Fragment) (list []Example)
 			shows[key] = true
 		}
 		levels[s.Text(r, columnComplexity)] = true
-		e := Example{ID: s.Text(r, columnCalibration), Fragment: s.Text(r, columnID), Text: s.Text(r, columnText),
+		e := Example{ID: s.ID(r, columnCalibration), Fragment: s.ID(r, columnID), Text: s.Text(r, columnText),
 			Label: slices.Index(l.labels, s.Text(r, columnClass)), Rationale: s.Text(r, columnWhy)}
 		if e.Label < 0 {
 			continue

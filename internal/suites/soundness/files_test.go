@@ -171,12 +171,17 @@ func TestSpreadsheetsAndJSON(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(filepath.Dir(path), "data.jsonl"), []byte(lines), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	b := opened(t, path, "data={path: data.jsonl, columns: essential}", "gold={path: data.jsonl, columns: essential}")
+	own := []string{"data={path: data.jsonl, columns: essential}", "gold={path: data.jsonl, columns: essential}"}
+	b := opened(t, path, own...)
 	if f := b.Datum("F_1"); len(b.Data) != 2 || !f.Gold.Boundary || len(f.Gold.Salient) != 2 || b.Datum("F_2").Gold.Label != 1 {
 		t.Errorf("%+v", b.Data)
 	}
+	write(t, path, "../s/data.jsonl", func(s string) string { return strings.Replace(s, `"F_2"`, "7.0", 1) })
+	if b := opened(t, path, own...); b.Datum("7") == nil || b.Datum("7").Gold == nil {
+		t.Errorf("the number 7.0 is not the id 7: %+v", b.Items())
+	}
 	write(t, path, "../s/data.jsonl", func(s string) string { return strings.Replace(s, "sound", "sond", 1) + "[1]\n" })
-	_, err := openAt(t, path, "data={path: data.jsonl, columns: essential}", "gold={path: data.jsonl, columns: essential}")
+	_, err := openAt(t, path, own...)
 	for _, want := range []string{`data.jsonl:1:77: expert_classification: unknown label "sond"`, "data.jsonl:3: want a JSON object for each row, got [1]"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

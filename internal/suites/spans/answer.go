@@ -184,14 +184,9 @@ const (
 // outcomeOf stores an answer unchanged. A model may have been told to answer with a
 // tool.
 func (b *bench) outcomeOf(r eval.Response, tool, of string) eval.Outcome {
-	raw := r.Answer(tool)
-	o := eval.Outcome{Kind: eval.OK, Data: []byte(raw)}
-	if r.Stop == eval.StopRefused {
-		o.Kind, o.Reason, o.Detail = eval.Refused, reasonRefused, r.Refusal
+	o := kit.Outcome(r, tool, reasonRefused)
+	if o.Kind != eval.OK {
 		return o
-	}
-	if r.Stop == eval.StopLength {
-		o.Notes = append(o.Notes, eval.NoteTruncated)
 	}
 	a, err := b.readAnswer(o.Data, of)
 	switch {

@@ -299,7 +299,7 @@ func (b *bench) result(t *trial, l *snapshot.Labelled) spanfile.SnapshotResult {
 	case l.Unanswered():
 		out.FailJudge(l.Why)
 	case l.State == snapshot.JudgeFailed: // as the original tool records it, with the raw answer
-		t.parsed.Result.Notes = "Judge failed: " + l.Why
+		t.parsed.Result.Notes = spanfile.JudgeFailed + l.Why
 		fallthrough
 	case l.State == snapshot.Judged:
 		out.JudgeResult = withStep(&t.judgement)
