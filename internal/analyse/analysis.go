@@ -20,7 +20,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/study"
-	"github.com/scruple-eval/scruple/stats"
 )
 
 // A Number may be undefined.
@@ -262,10 +261,11 @@ type Arm struct {
 	Malformed int `json:"malformed"`
 	Refused   int `json:"refused"`
 	Failed    int `json:"failed"`
-	// Intervals are those of the shares of malformed answers, of refusals and of failed trials.
-	Intervals map[eval.OutcomeKind]stats.Interval `json:"-"`
-	Reasons   []Count                             `json:"reasons,omitempty"` // of outcomes that are not ok
-	Notes     []Count                             `json:"notes,omitempty"`   // repaired, truncated …
+	// Intervals are the ends of those of the shares of malformed answers, of refusals and of failed
+	// trials; nil in analyses of earlier versions.
+	Intervals map[eval.OutcomeKind][2]Number `json:"share_intervals,omitempty"`
+	Reasons   []Count                        `json:"reasons,omitempty"` // of outcomes that are not ok
+	Notes     []Count                        `json:"notes,omitempty"`   // repaired, truncated …
 
 	Versions []Count `json:"versions,omitempty"` // model versions as reported by the provider
 
@@ -306,9 +306,9 @@ func (a Arm) Share(kind eval.OutcomeKind) eval.Measured {
 	}
 	ci, ok := a.Intervals[kind]
 	if !ok {
-		ci = stats.Interval{Low: math.NaN(), High: math.NaN()}
+		ci = [2]Number{Undefined(), Undefined()}
 	}
-	return effect(float64(hits)/float64(n), ci, n)
+	return eval.Measured{Value: Number(float64(hits) / float64(n)), Low: ci[0], High: ci[1], N: n}
 }
 
 // Usage sums calls. A cost is that of the calls with a known cost.

@@ -147,8 +147,8 @@ func (c *Collector) pooled(metric int, s selection, values []cell, level float64
 }
 
 // intervals are those of the shares of an arm's outcomes.
-func (c *Collector) intervals(arm int, level float64) (map[eval.OutcomeKind]stats.Interval, error) {
-	list := map[eval.OutcomeKind]stats.Interval{}
+func (c *Collector) intervals(arm int, level float64) (map[eval.OutcomeKind][2]Number, error) {
+	list := map[eval.OutcomeKind][2]Number{}
 	add := func(kind eval.OutcomeKind, col *column, all func(cell) float64) error {
 		num, den := make([]float64, c.clusters.n), make([]float64, c.clusters.n)
 		c.each(col, func(item int, v cell) {
@@ -156,7 +156,7 @@ func (c *Collector) intervals(arm int, level float64) (map[eval.OutcomeKind]stat
 			num[g], den[g] = num[g]+v.num, den[g]+all(v)
 		})
 		r, err := stats.ProportionOfSums(num, den, total(den), level)
-		list[kind] = r.CI
+		list[kind] = [2]Number{Number(r.CI.Low), Number(r.CI.High)}
 		return err
 	}
 	err := add(eval.Failed, &c.trials[arm], func(v cell) float64 { return v.num + v.den })

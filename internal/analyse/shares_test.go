@@ -1,6 +1,8 @@
 package analyse_test
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -39,12 +41,17 @@ func TestSharesAreOverClusters(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			data, err := json.Marshal(a)
+			var stored analyse.Analysis // what gate reads
+			if err := errors.Join(err, json.Unmarshal(data, &stored)); err != nil {
+				t.Fatal(err)
+			}
 			for _, kind := range []eval.OutcomeKind{eval.Failed, eval.Malformed, eval.Refused} {
 				all := trials
 				if kind != eval.Failed {
 					all -= trials / 10
 				}
-				got, alone := a.Arms[0].Share(kind), stats.Wilson(trials/10, all, 0.95)
+				got, alone := stored.Arms[0].Share(kind), stats.Wilson(trials/10, all, 0.95)
 				if got.N != all || float64(got.Value) != float64(trials/10)/float64(all) {
 					t.Errorf("%s: %v of %d, want %d of %d", kind, got.Value, got.N, trials/10, all)
 				}

@@ -11,7 +11,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
-	"github.com/scruple-eval/scruple/stats"
 )
 
 // basisAnalysis has an interval of everything that has one.
@@ -20,8 +19,9 @@ func basisAnalysis() *analyse.Analysis {
 	a.Study.Alpha = 0.05
 	for i := range a.Arms {
 		arm := &a.Arms[i]
-		arm.Intervals = map[eval.OutcomeKind]stats.Interval{eval.Failed: stats.Wilson(arm.Failed, arm.Done(), 0.95),
-			eval.Malformed: stats.Wilson(arm.Malformed, arm.Answers(), 0.95), eval.Refused: stats.Wilson(arm.Refused, arm.Answers(), 0.95)}
+		wilson := func(hits, n int) [2]analyse.Number { s := a.Share(hits, n); return [2]analyse.Number{s.Low, s.High} }
+		arm.Intervals = map[eval.OutcomeKind][2]analyse.Number{eval.Failed: wilson(arm.Failed, arm.Done()),
+			eval.Malformed: wilson(arm.Malformed, arm.Answers()), eval.Refused: wilson(arm.Refused, arm.Answers())}
 	}
 	a.Estimates[0].SD = 0.3
 	a.Estimates = append(a.Estimates, analyse.Estimate{Arm: "ctn", Metric: "composite", Stratum: &eval.Level{Name: "type", Value: "x"}, Bounds: analyse.Bounds{Value: 0.9, Low: 0.6, High: 1}, Items: 7})
