@@ -171,9 +171,6 @@ func (r *BlindFile) Check() error {
 	case len(r.Comparisons) == 0:
 		return errors.New("the file has no comparisons")
 	}
-	if !slices.ContainsFunc(r.Comparisons, func(c BlindComparison) bool { return c.Diff.Defined() }) {
-		return errors.New("no comparison has a difference")
-	}
 	for i, c := range r.Comparisons {
 		if why := c.impossible(r.Comparisons[:i]); why != "" {
 			return fmt.Errorf("comparisons[%d]: %s", i, why)
@@ -222,7 +219,11 @@ type BlindResult struct {
 
 // String names the outsider, the data and what was compared.
 func (r BlindResult) String() string {
-	s := fmt.Sprintf("by %s, %s, data with SHA-256 %s", r.By, text.Plural(len(r.Comparisons), "comparison", "comparisons"), r.Data[:min(12, len(r.Data))])
+	of := text.Plural(len(r.Comparisons), "comparison", "comparisons")
+	if !r.HasNumbers() {
+		of += ", none of them with numbers"
+	}
+	s := fmt.Sprintf("by %s, %s, data with SHA-256 %s", r.By, of, r.Data[:min(12, len(r.Data))])
 	if len(r.Simulated) > 0 {
 		s += ", SIMULATED"
 	}
@@ -230,6 +231,12 @@ func (r BlindResult) String() string {
 		s += ", how many scores are missing is not known"
 	}
 	return s
+}
+
+// HasNumbers reports whether any comparison has a difference. A validation without one is recorded,
+// and leaves rules on it undecided: that it gave nothing is not a reason to leave it out.
+func (r BlindResult) HasNumbers() bool {
+	return slices.ContainsFunc(r.Comparisons, func(c BlindComparison) bool { return c.Diff.Defined() })
 }
 
 // BlindValidations describes the results of outsiders, in the order of the ledger.

@@ -436,7 +436,14 @@ var functions = func() []function {
 				}
 				return 0
 			}),
-			outside.number("blind_runs", "number of blind validations by outsiders", func(a *analyse.Analysis) analyse.Number { return analyse.Number(len(a.Blind)) }),
+			outside.number("blind_runs", "number of blind validations by outsiders that have numbers", func(a *analyse.Analysis) (n analyse.Number) {
+				for _, b := range a.Blind {
+					if b.HasNumbers() {
+						n++
+					}
+				}
+				return n
+			}),
 			blind("blind_min", "smallest difference in a blind validation", func(a, b analyse.Number) bool { return a < b }),
 			blind("blind_max", "largest difference in a blind validation", func(a, b analyse.Number) bool { return a > b }),
 			ofArm("failed", "share of trials that failed", "trials", func(a analyse.Arm) int { return a.Failed }, analyse.Arm.Done),
