@@ -21,13 +21,16 @@ import (
 )
 
 func (a *app) blindCommitment(o *opened) error {
-	from := o.text("from")
-	if err := o.x.RecordCommitment(o.rest[0], from, a.user()); err != nil {
+	from, withdrawn := o.text("from"), o.text("withdrawn")
+	if err := o.x.RecordCommitment(o.rest[0], from, withdrawn, a.user()); err != nil {
 		return err
 	}
-	return a.result(map[string]string{"data_sha256": o.rest[0], "from": from}, func() {
-		a.say("recorded the commitment of %s", say.PlainLine(from))
-	})
+	done := map[string]string{"data_sha256": o.rest[0], "from": from}
+	what := "commitment"
+	if withdrawn != "" {
+		done["withdrawn"], what = withdrawn, "withdrawal"
+	}
+	return a.result(done, func() { a.say("recorded the %s of %s", what, say.PlainLine(from)) })
 }
 
 func (a *app) blindResult(o *opened) error {
