@@ -12,6 +12,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/blind"
+	"github.com/scruple-eval/scruple/internal/discipline"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/run"
@@ -195,8 +196,11 @@ func (a *app) runKit(o *opened) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeModels()) }()
-	if err := k.Begin(); err != nil {
+	switch changed, err := k.Begin(discipline.DigestOf(x.Treatment)); {
+	case err != nil:
 		return kitError(err)
+	case changed:
+		a.warn("note: models or settings changed after the run began: what they change is asked anew, and the result says so")
 	}
 	db, err := store.Open(ctx, blind.StoreOf(dir))
 	if err != nil {

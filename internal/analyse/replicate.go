@@ -216,6 +216,7 @@ type BlindResult struct {
 	Data        string            `json:"data_sha256"`          // committed before the run
 	Documents   int               `json:"documents,omitempty"`  // 0: of an earlier version, which says nothing of missing scores
 	Simulated   []string          `json:"simulated,omitempty"`  // arms whose answers were simulated
+	Restarted   int               `json:"restarted,omitempty"`  // changes of models, replicates or seed after the run began
 	Comparisons []BlindComparison `json:"comparisons"`
 	// Committed is the day of a commitment of which no result is recorded, and Withdrawn why none
 	// will be; "" in results.
@@ -240,6 +241,9 @@ func (r BlindResult) String() string {
 	s := fmt.Sprintf("by %s, %s, %s", r.By, of, data)
 	if len(r.Simulated) > 0 {
 		s += ", SIMULATED"
+	}
+	if r.Restarted > 0 {
+		s += ", begun anew " + text.Plural(r.Restarted, "time", "times") + " with other models or settings"
 	}
 	if r.Documents == 0 {
 		s += ", how many scores are missing is not known"
