@@ -239,7 +239,8 @@ func (a *app) takePart(ctx context.Context, db *store.DB, r *experiment.Run, lef
 		db.Await()
 		err := r.RecordLimits(ctx)
 		if err == nil {
-			err = q.Entrust(ctx, r, left, worker.Entrusting{NoReuse: opt.noReuse, Score: opt.detach, Version: version()})
+			// Workers could not record in the ledger that results of TEST are shown.
+			err = q.Entrust(ctx, r, left, worker.Entrusting{NoReuse: opt.noReuse, Score: opt.detach && r.Study.Split != study.SplitTest, Version: version()})
 		}
 		if err != nil && !errors.Is(err, store.ErrEntrusted) { // by another process, meanwhile
 			return err
