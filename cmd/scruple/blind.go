@@ -12,6 +12,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/blind"
+	"github.com/scruple-eval/scruple/internal/discipline"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/run"
@@ -21,13 +22,16 @@ import (
 )
 
 func (a *app) blindCommitment(o *opened) error {
-	from := o.text("from")
-	if err := o.x.RecordCommitment(o.rest[0], from, a.user()); err != nil {
+	from, withdrawn := o.text("from"), o.text("withdrawn")
+	if err := o.x.RecordCommitment(o.rest[0], from, withdrawn, a.user()); err != nil {
 		return err
 	}
-	return a.result(map[string]string{"data_sha256": o.rest[0], "from": from}, func() {
-		a.say("recorded the commitment of %s", say.PlainLine(from))
-	})
+	done := map[string]string{"data_sha256": o.rest[0], "from": from}
+	what := "commitment"
+	if withdrawn != "" {
+		done["withdrawn"], what = withdrawn, "withdrawal"
+	}
+	return a.result(done, func() { a.say("recorded the %s of %s", what, say.PlainLine(from)) })
 }
 
 func (a *app) blindResult(o *opened) error {
@@ -36,7 +40,7 @@ func (a *app) blindResult(o *opened) error {
 		return err
 	}
 	return a.result(r, func() {
-		a.say("recorded the blind validation of %s: %s", r.By, text.Plural(len(r.Comparisons), "comparison", "comparisons"))
+		a.say("recorded the blind validation %s", say.PlainLine(r.String()))
 		if len(r.Simulated) > 0 {
 			a.say("SIMULATED: the answers of %s were derived from gold and say nothing about real models", strings.Join(r.Simulated, ", "))
 		}
@@ -192,8 +196,11 @@ func (a *app) runKit(o *opened) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeModels()) }()
-	if err := k.Begin(); err != nil {
+	switch changed, err := k.Begin(discipline.DigestOf(x.Treatment)); {
+	case err != nil:
 		return kitError(err)
+	case changed:
+		a.warn("note: models or settings changed after the run began: what they change is asked anew, and the result says so")
 	}
 	db, err := store.Open(ctx, blind.StoreOf(dir))
 	if err != nil {

@@ -351,13 +351,17 @@ var keywords = regexp.MustCompile(`(^|\s)(host|hostaddr|dbname|password|service)
 
 // storeNamed returns the name of a store by which output shows it and the program opens it:
 // an address without its password, or a file. Other addresses are errors, which do not repeat the
-// value: it may hold a password.
+// value: it may hold a password. The store of a kit is only for blind run: who sees results before
+// all are there could go on with other models.
 func storeNamed(path string) (string, error) {
 	if path = strings.TrimSpace(path); store.IsAddress(path) {
 		return store.Remember(path)
 	}
 	if keywords.MatchString(path) {
 		return "", errors.New("--store: keywords such as dbname= are not supported: want postgres://USER@HOST:PORT/DATABASE (for a file with such a name, write ./ before it)")
+	}
+	if dir := blind.KitOf(path); dir != "" {
+		return "", exit(exitNotAllowed, fmt.Errorf("%s has the answers of a kit, of which only the averages are shown, when it is done: `scruple blind run %s`", path, quoted(dir)))
 	}
 	m := scheme.FindStringSubmatch(path)
 	if m == nil {

@@ -37,7 +37,10 @@ func (a *app) view(o *opened) error {
 	ctx, path, study := o.ctx, a.storeFor(""), "" // the study file that the command names
 	if len(o.args) == 1 {
 		if path = a.storeFor(o.arg); isStore(o.arg) {
-			path = o.arg
+			var err error
+			if path, err = storeNamed(o.arg); err != nil {
+				return err
+			}
 		} else {
 			study = o.arg
 			x, err := source{path: study, overrides: a.overrides, store: path}.load()

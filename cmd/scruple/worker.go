@@ -222,12 +222,26 @@ func (a *app) takePart(ctx context.Context, db *store.DB, r *experiment.Run, lef
 	if err != nil {
 		return err
 	}
+	if has && opt.detach && !r.LimitsRecorded() {
+		back, err := q.Back(ctx, r.Record)
+		if err == nil && !back {
+			err = exit(exitNotAllowed, fmt.Errorf("workers have %s in progress with other limits or settings of execution and models than the study has now: `%s` ends it, and then the same command gives it to them anew", r.Record.ID, a.command("stop", r.Record.ID)))
+		}
+		if err != nil {
+			return err
+		}
+		has = false
+	}
 	if !has {
 		if err := a.keepFiles(ctx, db, r); err != nil {
 			return err
 		}
 		db.Await()
-		err := q.Entrust(ctx, r, left, worker.Entrusting{NoReuse: opt.noReuse, Score: opt.detach, Version: version()})
+		err := r.RecordLimits(ctx)
+		if err == nil {
+			// Workers could not record in the ledger that results of TEST are shown.
+			err = q.Entrust(ctx, r, left, worker.Entrusting{NoReuse: opt.noReuse, Score: opt.detach && r.Study.Split != study.SplitTest, Version: version()})
+		}
 		if err != nil && !errors.Is(err, store.ErrEntrusted) { // by another process, meanwhile
 			return err
 		}

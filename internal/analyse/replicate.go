@@ -170,9 +170,8 @@ func (r *BlindFile) Check() error {
 		return errors.New("documents is missing: want how many there are")
 	case len(r.Comparisons) == 0:
 		return errors.New("the file has no comparisons")
-	}
-	if !slices.ContainsFunc(r.Comparisons, func(c BlindComparison) bool { return c.Diff.Defined() }) {
-		return errors.New("no comparison has a difference")
+	case r.Committed+r.Withdrawn != "":
+		return errors.New("a result has no keys committed and withdrawn")
 	}
 	for i, c := range r.Comparisons {
 		if why := c.impossible(r.Comparisons[:i]); why != "" {
@@ -217,14 +216,34 @@ type BlindResult struct {
 	Data        string            `json:"data_sha256"`          // committed before the run
 	Documents   int               `json:"documents,omitempty"`  // 0: of an earlier version, which says nothing of missing scores
 	Simulated   []string          `json:"simulated,omitempty"`  // arms whose answers were simulated
+	Restarted   int               `json:"restarted,omitempty"`  // changes of models, replicates or seed after the run began
 	Comparisons []BlindComparison `json:"comparisons"`
+	// Committed is the day of a commitment of which no result is recorded, and Withdrawn why none
+	// will be; "" in results.
+	Committed string `json:"committed,omitempty"`
+	Withdrawn string `json:"withdrawn,omitempty"`
 }
 
 // String names the outsider, the data and what was compared.
 func (r BlindResult) String() string {
-	s := fmt.Sprintf("by %s, %s, data with SHA-256 %s", r.By, text.Plural(len(r.Comparisons), "comparison", "comparisons"), r.Data[:min(12, len(r.Data))])
+	data := "data with SHA-256 " + r.Data[:min(12, len(r.Data))]
+	if r.Committed != "" {
+		result := "no result yet"
+		if r.Withdrawn != "" {
+			result = "withdrawn: " + r.Withdrawn
+		}
+		return fmt.Sprintf("by %s, %s, committed on %s: %s", r.By, data, r.Committed, result)
+	}
+	of := text.Plural(len(r.Comparisons), "comparison", "comparisons")
+	if !r.HasNumbers() {
+		of += ", none of them with numbers"
+	}
+	s := fmt.Sprintf("by %s, %s, %s", r.By, of, data)
 	if len(r.Simulated) > 0 {
 		s += ", SIMULATED"
+	}
+	if r.Restarted > 0 {
+		s += ", begun anew " + text.Plural(r.Restarted, "time", "times") + " with other models or settings"
 	}
 	if r.Documents == 0 {
 		s += ", how many scores are missing is not known"
@@ -232,7 +251,14 @@ func (r BlindResult) String() string {
 	return s
 }
 
-// BlindValidations describes the results of outsiders, in the order of the ledger.
+// HasNumbers reports whether any comparison has a difference. A validation without one is recorded,
+// and leaves rules on it undecided: that it gave nothing is not a reason to leave it out.
+func (r BlindResult) HasNumbers() bool {
+	return slices.ContainsFunc(r.Comparisons, func(c BlindComparison) bool { return c.Diff.Defined() })
+}
+
+// BlindValidations describes the results of outsiders, in the order of the ledger, and then the
+// commitments without a result.
 func (a *Analysis) BlindValidations() (list []string) {
 	for _, r := range a.Blind {
 		list = append(list, r.String())

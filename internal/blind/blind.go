@@ -28,7 +28,8 @@
 // planned test; least and most are the difference if the unscored answers were as bad
 // or as good for a as possible. Numbers that do not exist are null, as are those of comparisons
 // with fewer than five pairs or too many answers without a score. A key simulated lists the arms whose
-// answers were simulated.
+// answers were simulated, and restarted counts the changes of models, replicates or seed after the
+// run began.
 //
 // The package must not know suites, models or stores: who calls it runs the study.
 package blind
@@ -512,6 +513,15 @@ func Ran(dir string) bool {
 // StoreOf is the store of the run of the kit in a folder.
 func StoreOf(dir string) string { return filepath.Join(dir, ".scruple", "kit.db") }
 
+// KitOf is the folder of the kit whose store a file is, "" if it is of none.
+func KitOf(store string) string {
+	full, err := filepath.Abs(store)
+	if dir := filepath.Dir(filepath.Dir(full)); err == nil && full == StoreOf(dir) && IsKit(dir) {
+		return dir
+	}
+	return ""
+}
+
 func (k *Kit) ledger() string { return filepath.Join(k.dir, ".scruple", ledger.Name) }
 
 // unread matches the hidden files that file managers and git make, and that no suite reads: atoms
@@ -600,34 +610,45 @@ func (k *Kit) Commit(by string, documents int) (*Commitment, error) {
 	return &Commitment{e.By, e.At, was.Data}, k.add(by, CommitEntry, committed{k.Data, documents})
 }
 
-// Begin records that the kit runs. It refuses data that were not committed, and a
-// second run; a run that was interrupted goes on.
-func (k *Kit) Begin() error {
+// began is the data of a [RunEntry].
+type began struct {
+	committed
+	Settings string `json:"settings_sha256"` // what determines the requests; "" in earlier versions
+}
+
+// Begin records that the kit runs with settings, of which it is given a hash. It refuses data that were
+// not committed, and a second run; a run that was interrupted goes on. If it went on with other settings,
+// those that suit could be chosen: that is recorded too, and the result counts how often.
+func (k *Kit) Begin(settings string) (changed bool, err error) {
 	commit, ok := k.last(CommitEntry)
 	if !ok {
-		return forbid("the data are not committed: run `scruple blind commit %s --by NAME`, and send the hash before you run the kit", k.dir)
+		return false, forbid("the data are not committed: run `scruple blind commit %s --by NAME`, and send the hash before you run the kit", k.dir)
 	}
 	var was committed
 	if err := commit.Decode(&was); err != nil {
-		return err
+		return false, err
 	}
 	if was.Data != k.Data { // versions before hashed all files
 		all, err := hashData(k.dir, k.kit.Places, true)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if was.Data != all {
-			return forbid("the data changed after they were committed on %s: restore them", commit.At)
+			return false, forbid("the data changed after they were committed on %s: restore them", commit.At)
 		}
 		k.Data = all // of the commitment that the result is compared with
 	}
 	if e, done := k.last(ResultEntry); done {
-		return forbid("the kit ran, and its result is of %s: a kit runs once", e.At)
+		return false, forbid("the kit ran, and its result is of %s: a kit runs once", e.At)
 	}
-	if _, begun := k.last(RunEntry); begun {
-		return nil
+	e, begun := k.last(RunEntry)
+	if begun {
+		var before began
+		if err := e.Decode(&before); err != nil || before.Settings == settings {
+			return false, err
+		}
 	}
-	return k.add(commit.By, RunEntry, committed{k.Data, was.Documents})
+	return begun, k.add(commit.By, RunEntry, began{committed{k.Data, was.Documents}, settings})
 }
 
 // Finish writes the averages of the comparisons as [ResultFile], and then records it. A
@@ -646,6 +667,12 @@ func (k *Kit) Finish(comparisons []analyse.BlindComparison, simulated []string) 
 		}
 	}
 	r := analyse.BlindFile{Format: analyse.BlindFormat, BlindResult: analyse.BlindResult{By: commit.By, Kit: k.Digest, Data: k.Data, Documents: of.Documents, Simulated: simulated, Comparisons: comparisons}}
+	for _, e := range k.entries {
+		if e.Kind == RunEntry {
+			r.Restarted++
+		}
+	}
+	r.Restarted = max(0, r.Restarted-1)
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return r, err

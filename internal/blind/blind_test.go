@@ -218,6 +218,35 @@ func TestFinishKeepsSmallComparisons(t *testing.T) {
 	}
 }
 
+// Whoever goes on with other settings could choose those that suit: the result counts it.
+func TestRestarts(t *testing.T) {
+	k := &Kit{dir: t.TempDir(), now: time.Now}
+	if err := os.MkdirAll(filepath.Dir(k.ledger()), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Commit("a group", analyse.FewestBlind); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range []struct {
+		settings string
+		changed  bool
+	}{{"one", false}, {"one", false}, {"two", true}, {"two", false}, {"one", true}} {
+		if changed, err := k.Begin(c.settings); err != nil || changed != c.changed {
+			t.Errorf("%d, %s: %v, %v", i, c.settings, changed, err)
+		}
+	}
+	if r, err := k.Finish(nil, nil); err != nil || r.Restarted != 2 || !strings.Contains(r.String(), "begun anew 2 times") {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if err := os.WriteFile(filepath.Join(k.dir, kitFile), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(filepath.Dir(k.ledger()))
+	if KitOf("kit.db") != k.dir || KitOf("scruple.db") != "" || KitOf("../kit.db") != "" {
+		t.Errorf("the store of the kit is that of %q", KitOf("kit.db"))
+	}
+}
+
 // Hidden files are among the data if a suite could read them. A commitment of a version that
 // hashed all files holds.
 func TestHiddenFiles(t *testing.T) {
@@ -252,12 +281,12 @@ func TestHiddenFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.Data = sum(false)
-	if err := k.Begin(); err != nil || k.Data != before {
+	if _, err := k.Begin(""); err != nil || k.Data != before {
 		t.Errorf("the result is of data %s, committed were %s: %v", k.Data, before, err)
 	}
 	write("data/.gitignore")
 	k.Data = sum(false)
-	if err := k.Begin(); err == nil {
+	if _, err := k.Begin(""); err == nil {
 		t.Error("data that changed are accepted")
 	}
 }

@@ -195,6 +195,8 @@ type Commitment struct {
 	Owner
 	Data string `json:"data_sha256"`
 	Who  string `json:"who"` // the outsider
+	// Withdrawn says why no result of an earlier commitment will come; "" if it is a commitment.
+	Withdrawn string `json:"withdrawn,omitempty"`
 }
 
 // Decode decodes the result.
@@ -346,6 +348,9 @@ func (k Kit) String() string {
 }
 
 func (c Commitment) String() string {
+	if c.Withdrawn != "" {
+		return fmt.Sprintf("study %s: the commitment of %s to data with SHA-256 %s will have no result: %s", c.Study, c.Who, c.Data, c.Withdrawn)
+	}
 	return fmt.Sprintf("study %s: %s committed to data with SHA-256 %s", c.Study, c.Who, c.Data)
 }
 

@@ -95,30 +95,39 @@ func (s *Subject) RecordKit(digest string, files []string, by string) error {
 }
 
 // RecordCommitment appends the hash to which an outsider committed, before they run
-// their kit.
-func (s *Subject) RecordCommitment(data, who, by string) error {
+// their kit; or, with a reason, that no result of it will come.
+func (s *Subject) RecordCommitment(data, who, withdrawn, by string) error {
 	data = strings.ToLower(strings.TrimSpace(data))
 	if !analyse.IsSum(data) {
 		return fmt.Errorf("commitment %q: want the 64 digits that `scruple blind commit` printed", data)
 	}
-	if strings.TrimSpace(who) == "" {
+	c := Commitment{Owner: s.Owner(), Data: data, Who: strings.TrimSpace(who), Withdrawn: strings.TrimSpace(withdrawn)}
+	if c.Who == "" {
 		return errors.New("say who committed with --from")
 	}
 	return s.write(by, func(desk *Desk) error {
-		mine := s.Owner()
 		if len(desk.Book.Kits) == 0 {
 			return NotAllowed("the ledger %s has no kit of this study: make one with `scruple blind build`", desk.Book.Path)
 		}
-		for _, c := range desk.Book.Commitments {
-			if c.Data.Is(mine) && c.Data.Data == data {
-				return NotAllowed("this commitment is entry %d of the ledger already", c.Seq)
+		known := slices.IndexFunc(desk.Book.Commitments, func(e Entry[Commitment]) bool { return e.Data.Is(c.Owner) && e.Data.Data == data })
+		switch {
+		case c.Withdrawn == "" && known >= 0:
+			return NotAllowed("this commitment is entry %d of the ledger already", desk.Book.Commitments[known].Seq)
+		case c.Withdrawn != "":
+			list, err := BlindResults(desk.Book, c.Owner)
+			if err != nil {
+				return err
+			}
+			if !slices.ContainsFunc(list, func(r analyse.BlindResult) bool { return r.Data == data && r.Committed != "" && r.Withdrawn == "" }) {
+				return NotAllowed("the ledger %s has no commitment to these data that waits for a result", desk.Book.Path)
 			}
 		}
-		return desk.Add(Commitment{Owner: mine, Data: data, Who: strings.TrimSpace(who)})
+		return desk.Add(c)
 	})
 }
 
-// BlindResults reads the results of blind validations of a study.
+// BlindResults reads the results of blind validations of a study, and which commitments have none:
+// who may choose the results that are recorded could leave out bad ones.
 func BlindResults(book Book, study Owner) ([]analyse.BlindResult, error) {
 	var list []analyse.BlindResult
 	for _, e := range book.Blind {
@@ -130,6 +139,18 @@ func BlindResults(book Book, study Owner) ([]analyse.BlindResult, error) {
 			return nil, err
 		}
 		list = append(list, r)
+	}
+	for _, e := range book.Commitments {
+		if !e.Data.Is(study) {
+			continue
+		}
+		i := slices.IndexFunc(list, func(r analyse.BlindResult) bool { return r.Data == e.Data.Data })
+		switch {
+		case i < 0:
+			list = append(list, analyse.BlindResult{By: e.Data.Who, Data: e.Data.Data, Committed: Day(e.At)})
+		case list[i].Committed != "":
+			list[i].Withdrawn = e.Data.Withdrawn
+		}
 	}
 	return list, nil
 }

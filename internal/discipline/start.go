@@ -279,7 +279,8 @@ func (s *Subject) CheckTest(ctx context.Context, db *store.DB, r *store.Run, a A
 	if err != nil {
 		return err
 	}
-	if !r.Analysed || s.Pending(p) { // else results were shown, and the run may have been killed while it was scored again
+	// A finished run may have been killed while it was scored, or workers finished it.
+	if s.Pending(p) && !s.atLook(p) || !r.Analysed && s.tooManyFailed(p) != nil {
 		if err := CheckShown(ctx, db, r); err != nil {
 			return err
 		}
@@ -363,7 +364,7 @@ func CheckShown(ctx context.Context, db *store.DB, r *store.Run) error {
 	if analysed, err := analysed(ctx, db, r); analysed || err != nil {
 		return err
 	}
-	return NotAllowed("%s is a TEST run that is not finished, or of which too many trials failed, so its results are not shown: `scruple run %s --split test` resumes it or says why", r.ID, r.StudyPath)
+	return NotAllowed("%[1]s is a TEST run that is not finished, or of which too many trials failed, or that workers finished alone, so its results are not shown: `scruple run %[2]s --split test` resumes it or says why, and `scruple score %[2]s --split test` shows what workers finished", r.ID, r.StudyPath)
 }
 
 // analysed reports whether an analysis of a run is stored. One whose results were shown has none

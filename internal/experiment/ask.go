@@ -1,8 +1,10 @@
 package experiment
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -155,6 +157,9 @@ func (r *Run) Ask(ctx context.Context, left *Left, a Asking) error {
 	if left.None() {
 		return nil
 	}
+	if err := r.RecordLimits(ctx); err != nil {
+		return err
+	}
 	if err := r.db.DropAnalysis(ctx, r.Record); err != nil {
 		return err
 	}
@@ -209,6 +214,50 @@ func (r *Run) Session(ctx context.Context, left *Left, a Asking) (*Session, erro
 	engine := run.New(run.Settings{Concurrency: cmp.Or(a.Concurrency, x.Concurrency), Retries: mapped(x.Retries, study.Duration.D), Timeout: x.Timeout.D(), Delay: x.Delay.D(),
 		ItemByItem: x.ItemByItem, Session: a.MaxCalls, MaxFailed: *x.MaxFailed, NoReuse: a.NoReuse, Budget: budget, Draw: a.Draw}, into, a.Models, before, a.Observer)
 	return &Session{run: r, part: left.part, journal: journal, Engine: engine, keeper: keeper, unstop: stopOn(a.Stop, engine)}, nil
+}
+
+// limiting are the sections of a study that have limits. The treatment has what else they say.
+var limiting = []string{"execution", "models"}
+
+// RecordLimits records the limits that the study has now. A run goes on with those, and status and
+// workers go by what is recorded.
+func (r *Run) RecordLimits(ctx context.Context) error {
+	if r.LimitsRecorded() {
+		return nil
+	}
+	var keys map[string]json.RawMessage
+	_ = json.Unmarshal(r.Record.StudyJSON, &keys) // LimitsRecorded read it
+	now := r.File.Keys()
+	for _, section := range limiting {
+		if keys[section] = now[section]; keys[section] == nil {
+			delete(keys, section)
+		}
+	}
+	isLimit := func(override string) bool {
+		return slices.ContainsFunc(limiting, func(section string) bool { return strings.HasPrefix(override, section) })
+	}
+	overrides := slices.DeleteFunc(slices.Clone(r.Record.Overrides), isLimit)
+	for _, o := range r.overrides {
+		if isLimit(o) {
+			overrides = append(overrides, o)
+		}
+	}
+	recorded, err := study.CanonicalJSON(keys)
+	if err != nil {
+		return err
+	}
+	return r.db.SetStudy(ctx, r.Record, recorded, overrides)
+}
+
+// LimitsRecorded reports whether the run is recorded with the limits that the study has now, or with a
+// study that cannot be read.
+func (r *Run) LimitsRecorded() bool {
+	var was map[string]json.RawMessage
+	if json.Unmarshal(r.Record.StudyJSON, &was) != nil {
+		return true
+	}
+	now := r.File.Keys()
+	return !slices.ContainsFunc(limiting, func(section string) bool { return !bytes.Equal(was[section], now[section]) })
 }
 
 // Budget returns what the study lets a run spend.

@@ -243,6 +243,43 @@ func TestStopAndResume(t *testing.T) {
 	t.Run("show", func(t *testing.T) { shows(t, r) })
 }
 
+// A run goes on with the limits that its study has now, and is recorded with them.
+func TestLimitsThatChange(t *testing.T) {
+	path, db := rankingStudy(t), openStore(t, t.TempDir())
+	models := map[string]*run.Model{"sim": {Client: simulated.New(simulated.Skill{}, 1), Group: "sim"}}
+	exhausted := func(limit string, part experiment.Part) string {
+		r := start(t, load(t, path, "statistics.alpha=0.05", "execution.max_calls="+limit), db)
+		l, err := r.Left(t.Context(), part)
+		if err == nil {
+			err = r.Ask(t.Context(), l, experiment.Asking{Models: models})
+		}
+		if err != nil && !errors.Is(err, run.ErrBudget) {
+			t.Fatal(err)
+		}
+		again, err := db.Run(t.Context(), r.Record.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"statistics.alpha=0.05", "execution.max_calls=" + limit}; !slices.Equal(again.Overrides, want) || !r.LimitsRecorded() || string(again.StudyJSON) != string(r.File.Canonical()) {
+			t.Errorf("recorded with %v, want %v\n%s\n%s", again.Overrides, want, again.StudyJSON, r.File.Canonical())
+		}
+		s, err := experiment.StatusOf(t.Context(), db, again)
+		if err != nil || s.Done == s.Trials {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		return s.Exhausted
+	}
+	if got := exhausted("2", experiment.Part{}); got != "2 of 2 calls" {
+		t.Errorf("exhausted is %q", got)
+	}
+	if got := exhausted("1000", experiment.Part{Limit: 4}); got != "" {
+		t.Errorf("with a higher limit, exhausted is %q", got)
+	}
+	if err := db.Damage(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 // A run of an older version has no history of its rules. It begins with those of its
 // study, also if plan and rules change at once.
 func TestRulesOfOlderRuns(t *testing.T) {

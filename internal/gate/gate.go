@@ -306,23 +306,31 @@ func blind(name, doc string, better func(a, b analyse.Number) bool) function {
 	s := subject[analyse.BlindComparison]{names: pairs.names, apart: true, outside: true,
 		lacking: func(v view, names []string) string {
 			for _, b := range v.Blind {
-				if _, has := b.Comparison(names[0], names[1], names[2]); !has {
+				_, has := b.Comparison(names[0], names[1], names[2])
+				switch {
+				case has || b.Withdrawn != "":
+				case b.Committed != "":
+					return fmt.Sprintf("a blind validation is missing, %s", b)
+				default:
 					return fmt.Sprintf("the blind validation by %s, kit with SHA-256 %s, lacks the comparison or has no numbers of it", b.By, cmp.Or(b.Kit[:min(12, len(b.Kit))], "unknown"))
 				}
 			}
 			return "there is no blind validation"
 		},
 		find: func(v view, names []string) (best analyse.BlindComparison, ok bool) {
-			for i, b := range v.Blind {
+			for _, b := range v.Blind {
+				if b.Withdrawn != "" {
+					continue
+				}
 				c, has := b.Comparison(names[0], names[1], names[2])
-				if !has { // an outsider may have left out what was bad
+				if !has { // it may have been left out as it was bad
 					return analyse.BlindComparison{}, false
 				}
-				if i == 0 || better(c.Diff, best.Diff) {
-					best = c
+				if !ok || better(c.Diff, best.Diff) {
+					best, ok = c, true
 				}
 			}
-			return best, len(v.Blind) > 0
+			return best, ok
 		},
 		about: func(c analyse.BlindComparison) about { return about{n: c.Pairs} }, of: "pairs",
 		ends:  func(c analyse.BlindComparison) (low, high analyse.Number) { return c.Low, c.High },
@@ -436,7 +444,14 @@ var functions = func() []function {
 				}
 				return 0
 			}),
-			outside.number("blind_runs", "number of blind validations by outsiders", func(a *analyse.Analysis) analyse.Number { return analyse.Number(len(a.Blind)) }),
+			outside.number("blind_runs", "number of blind validations by outsiders that have numbers", func(a *analyse.Analysis) (n analyse.Number) {
+				for _, b := range a.Blind {
+					if b.HasNumbers() {
+						n++
+					}
+				}
+				return n
+			}),
 			blind("blind_min", "smallest difference in a blind validation", func(a, b analyse.Number) bool { return a < b }),
 			blind("blind_max", "largest difference in a blind validation", func(a, b analyse.Number) bool { return a > b }),
 			ofArm(eval.Failed, "share of trials that failed", "trials"),

@@ -185,7 +185,7 @@ func TestWhatCannotDecide(t *testing.T) {
 	if !v.Simulated {
 		t.Error("a verdict on a blind validation with simulated answers does not say so")
 	}
-	if len(v.Blind) != 1 || v.Blind[0] != "by x, 0 comparisons, data with SHA-256 ab, SIMULATED" {
+	if len(v.Blind) != 1 || v.Blind[0] != "by x, 0 comparisons, none of them with numbers, data with SHA-256 ab, SIMULATED" {
 		t.Errorf("a verdict whose rules read no blind validation says %q of it", v.Blind)
 	}
 }
@@ -398,12 +398,15 @@ func TestOutsideResults(t *testing.T) {
 		t.Errorf("without an interval: %v", c)
 	}
 	// A validation without the comparison may be the bad one.
-	rules = compile(t, study.Decide{Require: []study.Condition{{Name: "outside", That: "blind_runs() >= 2 && blind_max('ctn','plain','composite') > 0"}}})
+	rules = compile(t, study.Decide{Require: []study.Condition{{Name: "outside", That: "blind_runs() >= 1 && blind_max('ctn','plain','composite') > 0"}}})
 	for _, lacking := range [][]analyse.BlindComparison{{}, {{A: "ctn", B: "plain", Metric: "composite", Diff: analyse.Undefined()}}} {
 		was := a.Blind[1]
 		a.Blind[1].By, a.Blind[1].Kit, a.Blind[1].Comparisons = "eve", "0123456789abcdef", lacking
 		if c := rules.Decide(a).Conditions[0]; c.State != gate.Undecided || !strings.Contains(fmt.Sprint(c), "the blind validation by eve, kit with SHA-256 0123456789ab, lacks the comparison") {
 			t.Errorf("without a comparison: %v", c)
+		}
+		if v := rules.Decide(a); v.Conditions[0].Values[0].Name != "blind_runs()" || *v.Conditions[0].Values[0].Value != 1 || !strings.Contains(v.Blind[1], "none of them with numbers") {
+			t.Errorf("a blind validation without numbers counts: %+v, %q", v.Conditions[0].Values, v.Blind)
 		}
 		a.Blind[1] = was
 	}

@@ -94,6 +94,18 @@ func (db *DB) Amend(ctx context.Context, run *Run, now Run, items []eval.Item, p
 	return a, err
 }
 
+// SetStudy replaces the study and the overrides that a run is recorded with.
+func (db *DB) SetStudy(ctx context.Context, run *Run, study []byte, overrides []string) error {
+	err := db.rewrite(ctx, run, func(x *steps) {
+		x.exec(`UPDATE runs SET (study_json, overrides) = (?,?) WHERE n = ?`, string(study), x.list(overrides), run.N)
+		x.sumPlan(run.N)
+	})
+	if err == nil {
+		run.StudyJSON, run.Overrides = study, overrides
+	}
+	return err
+}
+
 // amending are the steps of an amendment of a run.
 type amending struct {
 	*steps

@@ -204,15 +204,15 @@ func (f *File) decode(into any) error {
 		}
 		return Errors{f.Errorf("", "%w", err)}
 	}
-	if f.canonical, err = canonicalJSON(into); err != nil {
+	if f.canonical, err = CanonicalJSON(into); err != nil {
 		return Errors{f.Errorf("", "%w", err)}
 	}
 	return nil
 }
 
-// canonicalJSON writes a value with sorted keys, without white space, and with
+// CanonicalJSON writes a value with sorted keys, without white space, and with
 // every character as itself.
-func canonicalJSON(v any) (jsontext.Value, error) {
+func CanonicalJSON(v any) (jsontext.Value, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return nil, err

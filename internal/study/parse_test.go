@@ -40,7 +40,7 @@ func TestPlainScalars(t *testing.T) {
 			t.Errorf("%s: %v", in, err)
 			continue
 		}
-		if got, err := canonicalJSON(v.(map[string]any)["k"]); string(got) != want {
+		if got, err := CanonicalJSON(v.(map[string]any)["k"]); string(got) != want {
 			t.Errorf("k: %s is %s (%v), want %s", in, got, err, want)
 		}
 	}
@@ -88,7 +88,7 @@ func TestBlocksAnchorsAndMerges(t *testing.T) {
 			t.Errorf("%s: %v", tt.name, err)
 			continue
 		}
-		if got, _ := canonicalJSON(v); string(got) != tt.want {
+		if got, _ := CanonicalJSON(v); string(got) != tt.want {
 			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
 		}
 	}
