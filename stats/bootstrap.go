@@ -85,7 +85,7 @@ func ClusterBootstrapDiff(numA, denA, numB, denB []float64, o BootstrapOptions) 
 }
 
 // ResampleClusters bootstraps with resamples that are given: each a list of
-// cluster indices.
+// cluster indices, as many as there are clusters.
 func ResampleClusters(num, den []float64, resamples [][]int, level float64) (Bootstrap, error) {
 	c, err := newRatioClusters(num, den)
 	if err != nil {
@@ -99,6 +99,9 @@ func ResampleClusters(num, den []float64, resamples [][]int, level float64) (Boo
 	}
 	replicates := make([]float64, len(resamples))
 	for k, indices := range resamples {
+		if len(indices) != c.size() {
+			return Bootstrap{}, fmt.Errorf("stats: resample %d draws %d clusters, expected %d", k, len(indices), c.size())
+		}
 		for _, i := range indices {
 			if i < 0 || i >= c.size() {
 				return Bootstrap{}, fmt.Errorf("stats: resample %d draws cluster %d of %d", k, i, c.size())
@@ -413,7 +416,9 @@ func (b *Bootstrap) intervals(c resampler, sorted []float64) {
 	b.Basic = Interval{2*b.Estimate - high, 2*b.Estimate - low, b.level}
 	if spread := sorted[len(sorted)-1] - sorted[0]; spread <= 1e-12*c.scale() {
 		b.Degenerate = true
-		b.SD = 0
+		if len(sorted) > 1 {
+			b.SD = 0
+		}
 		b.Warnings = append(b.Warnings, "all resamples have the same value: no BCa interval")
 		return
 	}

@@ -140,6 +140,14 @@ func TestBootstrapOneSided(t *testing.T) {
 	}
 }
 
+// TestOneResample: one replicate has no standard deviation.
+func TestOneResample(t *testing.T) {
+	b, err := stats.ResampleClusters([]float64{0, 1, 2}, []float64{1, 1, 1}, [][]int{{2, 2, 1}}, 0.9)
+	if err != nil || !math.IsNaN(b.SD) || !b.Degenerate {
+		t.Errorf("%+v, %v", b, err)
+	}
+}
+
 // TestBootstrapOverflow: numbers whose squares overflow have no interval, and
 // none of infinity.
 func TestBootstrapOverflow(t *testing.T) {
@@ -171,6 +179,7 @@ func TestBootstrapRefuses(t *testing.T) {
 		"other clusters":     func() error { _, err := stats.ClusterBootstrapDiff(one, one, one[:1], one[:1], o); return err },
 		"an unknown cluster": func() error { _, err := stats.ResampleClusters(one, one, [][]int{{0, 2}}, 0.9); return err },
 		"a negative cluster": func() error { _, err := stats.ResampleClusters(one, one, [][]int{{0, -1}}, 0.9); return err },
+		"too few clusters":   func() error { _, err := stats.ResampleClusters(one, one, [][]int{{0, 1}, {0}}, 0.9); return err },
 		"none given":         func() error { _, err := stats.ResampleClusters(one, one, nil, 0.9); return err },
 	} {
 		if run() == nil {

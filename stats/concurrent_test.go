@@ -361,7 +361,7 @@ func TestResultsCopyInput(t *testing.T) {
 			return both(&r, err), []any{a, b}
 		},
 		"ResampleClusters": func() (any, []any) {
-			a, b, drawn := xs(), ys(), [][]int{{0, 1, 2}, {3, 4, 5}, {1, 3, 5}}
+			a, b, drawn := xs(), ys(), [][]int{{0, 1, 2, 3, 4, 5}, {3, 4, 5, 3, 4, 5}, {1, 3, 5, 0, 0, 0}}
 			r, err := stats.ResampleClusters(a, b, drawn, 0.9)
 			return both(&r, err), []any{a, b, drawn}
 		},

@@ -34,6 +34,10 @@ func TOST(estimate, se, df, low, high, alpha float64) (Equivalence, error) {
 		return Equivalence{}, fmt.Errorf("stats: equivalence limits must differ and one must be finite, got %v and %v", low, high)
 	case math.IsNaN(estimate) || math.IsInf(estimate, 0):
 		return Equivalence{}, fmt.Errorf("stats: the estimate is %v", estimate)
+	case se < 0:
+		return Equivalence{}, fmt.Errorf("stats: se is %v, expected 0 or more", se)
+	case se >= 0 && df <= 0:
+		return Equivalence{}, fmt.Errorf("stats: df is %v, expected more than 0", df)
 	}
 	nan := math.NaN()
 	r := Equivalence{Estimate: estimate, SE: se, DF: df, Low: low, High: high, PLow: nan, PHigh: nan, P: nan, CI: undefinedInterval(1 - 2*alpha)}

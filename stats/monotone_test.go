@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -182,7 +183,7 @@ func TestOneScoreHigher(t *testing.T) {
 			t.Fatalf("p = %v, %v", p, y)
 		}
 		now, _ := stats.RatioOfSums(numA, denA, level)
-		if x, y := alone.Monotone(level, 0, 20), now.Monotone(level, 0, 20); ofA && (y.Low < x.Low-1e-6 || y.High < x.High-1e-6) {
+		if x, y := alone.Monotone(level, 0, 20).CI, now.Monotone(level, 0, 20).CI; ofA && (y.Low < x.Low-1e-6 || y.High < x.High-1e-6) {
 			t.Fatalf("%v became %v: %v of %v, cluster %d", x, y, numA, denA, at)
 		}
 	})
@@ -461,7 +462,7 @@ func TestOneWrongMore(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return r.Monotone(0.95, 0, 1).Low
+			return r.Monotone(0.95, 0, 1).CI.Low
 		}
 		before := low()
 		for _, at := range rapid.Permutation([]int{0, 1, 2, 3, 4, 5}).Draw(t, "at")[:3] {
@@ -473,4 +474,38 @@ func TestOneWrongMore(t *testing.T) {
 			before = after
 		}
 	})
+}
+
+// TestNoSpread: scores that do not vary have the interval of their range, and where it is infinite none
+// but themselves, whatever a proportion of 0 or 1 has.
+func TestNoSpread(t *testing.T) {
+	const few, by = "only 3 clusters: below 20, intervals are rough", "no variation between clusters: interval from the number of clusters and the range of the metric"
+	inf := math.Inf(1)
+	for _, c := range []struct {
+		score, least, most float64
+		clusters           int
+		low, high          float64
+		method, warnings   string
+	}{
+		{0, 0, inf, 30, 0, 0, "cluster-robust t", ""},
+		{1, -inf, inf, 30, 1, 1, "cluster-robust t", ""},
+		{0, -1, 1, 30, 0, 0, "cluster-robust t", ""},
+		{50, 0, 100, 30, 50, 50, "cluster-robust t", ""},
+		{1, -inf, inf, 3, -inf, inf, "cluster-robust t", few},
+		{1, 0, 1, 30, 0.886487, 1, "Wilson over the range of the metric", by},
+		{100, 0, 100, 30, 88.6487, 100, "Wilson over the range of the metric", by},
+		{1, 1, 5, 30, 1, 1.454054, "Wilson over the range of the metric", by},
+		{1, 0, 10, 30, 1, 1.24555, "Wilson over the range of the metric", by},
+		{1, 1, 5, 3, 1, 5, "Wilson over the range of the metric", few + "; " + by},
+	} {
+		r, err := stats.RatioOfSums(slices.Repeat([]float64{c.score}, c.clusters), slices.Repeat([]float64{1}, c.clusters), 0.95)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r = r.Monotone(0.95, c.least, c.most)
+		off := func(x, want float64) bool { return x != want && !(math.Abs(x-want) < 1e-4) }
+		if off(r.CI.Low, c.low) || off(r.CI.High, c.high) || r.Method != c.method || r.Undefined != "" || strings.Join(r.Warnings, "; ") != c.warnings {
+			t.Errorf("%d of %v from %v to %v: %v, %q, %q, %q", c.clusters, c.score, c.least, c.most, r.CI, r.Method, r.Undefined, r.Warnings)
+		}
+	}
 }

@@ -560,6 +560,8 @@ func TestBadPairs(t *testing.T) {
 		"ranks' level":          second(stats.Spearman(two, two, 0)),
 		"equivalence at 0.5":    second(stats.PairedTOST(two, two, -1, 1, 0.5)),
 		"equivalence unequal":   second(stats.PairedTOST(one, two, -1, 1, 0.05)),
+		"negative se":           second(stats.TOST(0, -1, 5, -1, 1, 0.05)),
+		"no df":                 second(stats.TOST(0, 1, 0, -1, 1, 0.05)),
 		"estimate NaN":          second(stats.TOST(math.NaN(), 1, 5, -1, 1, 0.05)),
 		"difference overflows":  second(stats.Differences([]float64{1e308}, []float64{-1e308})),
 		"ranks of an infinity":  second(stats.WilcoxonSignedRank([]float64{math.Inf(1)}, one, stats.TwoSided, 0.95)),

@@ -25,14 +25,15 @@ type Ratio struct {
 	data *difference
 }
 
-// Monotone is the interval of a mean of scores from least to most, which may be
+// Monotone is the ratio with the interval of a mean of scores from least to most, which may be
 // infinite: more in any cluster lowers neither limit. It is that of t but for outliers, as
 // in [RatioDiff.Reading]. The best scores still leave open what [ProportionOfSums] leaves
 // open where all outcomes are events: no limit is nearer to the bounds. These are as many as
 // the scores are worth, so that one more that is worth nothing moves no limit nearer.
-func (r Ratio) Monotone(level, least, most float64) Interval {
+func (r Ratio) Monotone(level, least, most float64) Ratio {
+	r.CI = undefinedInterval(level)
 	if r.data == nil || math.IsNaN(r.SE) || checkLevel(level) != nil {
-		return undefinedInterval(level)
+		return r
 	}
 	ci := r.data.interval(level)
 	if !math.IsInf(most-least, 0) {
@@ -48,11 +49,21 @@ func (r Ratio) Monotone(level, least, most float64) Interval {
 		}
 		ci.Low, ci.High = math.Max(least, math.Min(ci.Low, most-open(least))), math.Min(most, math.Max(ci.High, least+open(most)))
 	}
-	return ci
+	r.CI = ci
+	if r.SE == 0 { // what RatioOfSums says is of a proportion
+		r.Method, r.Undefined, r.Warnings = robustMethod, "", fewClusters(r.Clusters)
+		if ci.Low < ci.High && !math.IsInf(most-least, 0) {
+			r.Method = "Wilson over the range of the metric"
+			r.Warnings = append(r.Warnings, "no variation between clusters: interval from the number of clusters and the range of the metric")
+		}
+	}
+	return r
 }
 
 // Extremes are the ratios of the lowest and the highest cluster, as of [RatioDiff.Extremes].
 func (r Ratio) Extremes() (low, high float64) { return r.data.extremes() }
+
+const robustMethod = "cluster-robust t"
 
 // FewClusters is the number of clusters below which a cluster-robust interval
 // is warned about.
@@ -109,7 +120,7 @@ func RatioOfSums(num, den []float64, level float64) (Ratio, error) {
 		return boundary(r, level), nil
 	}
 	r.CI = tInterval(r.Value, r.SE, r.DF, level)
-	r.Method = "cluster-robust t"
+	r.Method = robustMethod
 	r.Warnings = append(r.Warnings, fewClusters(r.Clusters)...)
 	return r, nil
 }
@@ -246,7 +257,7 @@ func CountsOfSums(num, den []float64, level float64) (Ratio, error) {
 	if err != nil || r.data == nil || math.IsNaN(r.SE) {
 		return r, err
 	}
-	r.Undefined, r.Warnings, r.Method = "", nil, "cluster-robust t, no lower than few events allow"
+	r.Undefined, r.Warnings, r.Method = "", nil, robustMethod+", no lower than few events allow"
 	d := newCounts(den, level)
 	var events []float64
 	for k, m := range den {

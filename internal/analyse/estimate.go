@@ -107,6 +107,7 @@ func (c *Collector) estimate(x armScores, s selection, q Question) (Estimate, er
 	switch end := endsAt(e.Bounds, lowest, highest, m.Min, m.Max); {
 	case e.Low == e.High:
 		e.Assumes = "all " + units + " score the same, so the interval has no width: it rests on there being no outlier"
+		e.Warnings = append(e.Warnings, e.Assumes)
 	case end != "" && e.Assumes == "":
 		e.Assumes = fmt.Sprintf("the interval ends at the %s score of %s: it rests on there being no outlier", end, units)
 	}
@@ -141,7 +142,7 @@ func (c *Collector) pooled(metric int, s selection, values []cell, level float64
 		r, err = stats.CountsOfSums(of.num, of.den, level)
 	default:
 		r, err = stats.RatioOfSums(of.num, of.den, level)
-		r.CI = r.Monotone(level, m.Min, m.Max)
+		r = r.Monotone(level, m.Min, m.Max)
 	}
 	return r, r.CI.Clamp(m.Min, m.Max), of, err
 }

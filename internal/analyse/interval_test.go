@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -198,7 +199,7 @@ func TestConstantScores(t *testing.T) {
 	a := analysed(t, 30, func(string, int) []eval.Score { return []eval.Score{entry("share", 0.75, 1)} })
 	e, _ := a.Estimate("new", "share")
 	const want = "all 30 items score the same, so the interval has no width: it rests on there being no outlier"
-	if e.Low != e.High || e.Assumes != want {
+	if e.Low != e.High || e.Assumes != want || e.Method != "cluster-robust t" || !slices.Equal(e.Warnings, []string{want}) {
 		t.Errorf("%+v", e)
 	}
 	if c := decided(t, a, "low('new', 'share') > 0.7"); !strings.Contains(strings.Join(c.Warnings, "; "), want) {

@@ -10,37 +10,42 @@ import (
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/power"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/stats"
-	"github.com/scruple-eval/scruple/stats/dist"
 )
 
-// Widths say what the interval of a mean of items takes to be no wider than wanted, by what a
-// run shows of the variance between items and between replicates of an item.
+// Widths say what the interval of a mean of items takes to be no wider than wanted, by the
+// intervals of reports, and by what a run shows of the variance between items and between
+// replicates of an item.
 type Widths struct {
 	Run        string  `json:"run"`
 	Metric     string  `json:"metric"`
 	Wanted     float64 `json:"wanted"`
 	Items      int     `json:"items"`
 	Replicates int     `json:"replicates"`
+	Tried      int     `json:"items_tried"` // the most that were analysed
 	Of         []Width `json:"of"`
 }
 
 // A Width is that of an arm, or of the difference of two.
 type Width struct {
-	Of  string  `json:"of"`
-	Now float64 `json:"now"` // by the cluster-robust t, with the items and replicates of the run
-	// Replicates are those that it takes with these items; 0 if no number of them is enough,
-	// and Least is then the width that many would come near to. Items are those that it takes
-	// with these replicates.
+	Of  string      `json:"of"`
+	Now eval.Number `json:"now"` // with the items and replicates of the run; undefined without an interval
+	// Replicates are those that it takes with these items, if the width goes with the standard
+	// error; 0 if no number of them is enough, and Least is then the width that many would come
+	// near to. Both are 0 if the run has no interval, or no spread between items (NoSpread).
 	Replicates int     `json:"replicates"`
 	Least      float64 `json:"least"`
-	NeedsItems int     `json:"needs_items"`
+	NoSpread   bool    `json:"no_spread,omitempty"`
+	// NeedsItems are those that it takes with these replicates, and those of the run if they are
+	// enough; 0 if it is wider with all that were tried, or has no width.
+	NeedsItems int `json:"needs_items"`
 }
 
 // A spreading is how the mean of an arm or of a difference spreads.
 type spreading struct {
-	of        string
+	width     power.Width
 	means     map[string]float64 // of the replicates of each item
 	replicate float64            // variance of the mean of all items that comes from replicates
 }
@@ -60,67 +65,78 @@ func (x *Experiment) Widths(ctx context.Context, db *store.DB, wanted float64) (
 		return nil, errors.New(remedy)
 	}
 	run, err := db.LastRun(ctx, x.Study.Name, x.Study.Split)
-	if errors.Is(err, store.ErrNotFound) {
+	switch {
+	case errors.Is(err, store.ErrNotFound):
 		return nil, errors.New(remedy)
-	}
-	if err == nil {
+	case err == nil:
 		err = CheckShown(ctx, db, run)
 	}
 	if err != nil {
 		return nil, err
 	}
-	arms, err := x.spreadings(ctx, db, run, metric.Name)
-	if err != nil {
-		return nil, err
+	scores := map[string]map[string]itemSums{}
+	read := func(metric string) map[string]itemSums {
+		if scores[metric] == nil && err == nil {
+			scores[metric], err = itemScores(ctx, db, run, metric)
+		}
+		return scores[metric]
 	}
-	w := &Widths{Run: run.ID, Metric: cmp.Or(metric.Title, metric.Name), Wanted: wanted, Replicates: run.Replicates}
+	arms := x.spreadings(read(metric.Name), run.Replicates)
 	var of []spreading
 	for _, id := range x.contestants() {
-		if s, ok := arms[id]; ok {
+		if s, ok := arms[id]; ok && len(s.means) > 1 {
 			of = append(of, s)
 		}
 	}
 	for _, p := range x.Pairs {
 		a, okA := arms[p.A]
 		b, okB := arms[p.B]
-		if okA && okB && p.Primary {
-			of = append(of, a.minus(b))
+		if d := a.minus(b); okA && okB && p.Primary && len(d.means) > 1 {
+			of = append(of, d)
 		}
 	}
-	for _, s := range of {
-		width, items, err := x.width(s, run.Replicates, wanted)
-		if err != nil {
-			return nil, err
-		}
-		if w.Items = max(w.Items, items); items > 0 {
-			w.Of = append(w.Of, width)
-		}
+	if err == nil && (run.Replicates < 2 || len(of) == 0) {
+		err = fmt.Errorf("run %s has %d replicate: %s", run.ID, run.Replicates, remedy)
 	}
-	if run.Replicates < 2 || len(w.Of) == 0 {
-		return nil, fmt.Errorf("run %s has %d replicate: %s", run.ID, run.Replicates, remedy)
-	}
-	return w, nil
-}
-
-// spreadings reads the scores of a metric by arm.
-func (x *Experiment) spreadings(ctx context.Context, db *store.DB, run *store.Run, metric string) (map[string]spreading, error) {
-	sums, err := itemScores(ctx, db, run, metric)
 	if err != nil {
 		return nil, err
 	}
+	design, _ := x.design()
+	design.Items, design.Question.Run.Replicates = x.Items(), run.Replicates
+	ids := mapped(design.Items, func(it eval.Item) string { return it.ID })
+	slices.Sort(ids)
+	widths := mapped(of, func(s spreading) power.Width { return s.width })
+	w := &Widths{Run: run.ID, Metric: cmp.Or(metric.Title, metric.Name), Wanted: wanted, Replicates: run.Replicates}
+	var failed error
+	w.Tried, failed = design.Widths(widths, metric.Name, wanted, func(arm, metric string) (num, den []float64) {
+		sums := read(metric)[arm]
+		for _, id := range ids {
+			num, den = append(num, sums[id][0].Num), append(den, sums[id][0].Den)
+		}
+		return num, den
+	})
+	err = cmp.Or(err, failed)
+	for i := 0; i < len(of) && err == nil; i++ {
+		var width Width
+		of[i].width = widths[i]
+		width, err = x.width(of[i], run.Replicates, wanted)
+		w.Items, w.Of = max(w.Items, len(of[i].means)), append(w.Of, width)
+	}
+	return w, err
+}
+
+// spreadings are those of a metric by arm.
+func (x *Experiment) spreadings(sums map[string]itemSums, replicates int) map[string]spreading {
 	arms := map[string]spreading{}
 	for arm, items := range sums {
-		s := spreading{of: arm, means: map[string]float64{}}
+		s := spreading{width: power.Width{Arm: arm}, means: map[string]float64{}}
 		within, of := 0.0, 0.0
 		for _, it := range x.Items() { // in their order: sums are the same on every machine
-			list := items.replicates(it.ID)
-			if len(list) == 0 {
+			mean, ok := items.of(it.ID)
+			if !ok {
 				continue
 			}
-			mean := 0.0
-			for _, v := range list {
-				mean += v / float64(len(list))
-			}
+			list := items.replicates(it.ID)
 			s.means[it.ID] = mean
 			for _, v := range list {
 				within += (v - mean) * (v - mean)
@@ -128,11 +144,11 @@ func (x *Experiment) spreadings(ctx context.Context, db *store.DB, run *store.Ru
 			of += float64(len(list) - 1)
 		}
 		if of > 0 {
-			s.replicate = within / of / float64(run.Replicates) / float64(len(s.means))
+			s.replicate = within / of / float64(replicates) / float64(len(s.means))
 		}
 		arms[arm] = s
 	}
-	return arms, nil
+	return arms
 }
 
 // replicates are the scores of those of an item, in their order.
@@ -146,7 +162,7 @@ func (s itemSums) replicates(item string) (list []float64) {
 }
 
 func (s spreading) minus(o spreading) spreading {
-	d := spreading{of: s.of + " − " + o.of, means: map[string]float64{}, replicate: s.replicate + o.replicate}
+	d := spreading{width: power.Width{Arm: s.width.Arm, Other: o.width.Arm}, means: map[string]float64{}, replicate: s.replicate + o.replicate}
 	for item, mean := range s.means {
 		if other, ok := o.means[item]; ok {
 			d.means[item] = mean - other
@@ -157,7 +173,7 @@ func (s spreading) minus(o spreading) spreading {
 
 // width plans a width. The variance of a mean is that between clusters, of which a part
 // goes with the number of replicates: v = rest + replicate·now/r.
-func (x *Experiment) width(s spreading, replicates int, wanted float64) (w Width, items int, err error) {
+func (x *Experiment) width(s spreading, replicates int, wanted float64) (Width, error) {
 	var values []float64
 	var clusters []string
 	for _, it := range x.Items() {
@@ -165,26 +181,22 @@ func (x *Experiment) width(s spreading, replicates int, wanted float64) (w Width
 			values, clusters = append(values, v), append(clusters, it.ClusterID())
 		}
 	}
-	if len(values) < 2 {
-		return w, 0, nil
+	w := Width{Of: s.width.Arm, Now: eval.Number(s.width.Now), NeedsItems: s.width.Takes}
+	if s.width.Other != "" {
+		w.Of += " − " + s.width.Other
 	}
-	ones := slices.Repeat([]float64{1}, len(values))
-	nums, dens, err := stats.SumByCluster(values, ones, clusters)
+	nums, dens, err := stats.SumByCluster(values, slices.Repeat([]float64{1}, len(values)), clusters)
 	if err != nil {
-		return w, 0, err
+		return w, err
 	}
-	alpha := x.Study.Statistics.Alpha
-	e, err := stats.RatioOfSums(nums, dens, 1-alpha)
-	if err != nil || len(nums) < 2 {
-		return w, 0, err
+	e, err := stats.RatioOfSums(nums, dens, 1-x.Study.Statistics.Alpha)
+	if w.NoSpread = !(e.SE > 0); err != nil || w.NoSpread || !w.Now.Defined() {
+		return w, err
 	}
-	t := dist.StudentT{DF: float64(len(nums) - 1)}.UpperQuantile(alpha / 2)
-	v := e.SE * e.SE
-	rest := math.Max(0, v-s.replicate)
-	most := math.Pow(wanted/2/t, 2) // variance of the width that is wanted
-	w = Width{Of: s.of, Now: 2 * t * e.SE, Least: 2 * t * math.Sqrt(rest), NeedsItems: int(math.Ceil(float64(len(values)) * v / most))}
-	if most > rest {
-		w.Replicates = max(1, int(math.Ceil(s.replicate*float64(replicates)/(most-rest)-1e-9)))
+	part := math.Min(1, s.replicate/(e.SE*e.SE)) // of the variance
+	w.Least = s.width.Now * math.Sqrt(1-part)
+	if most := math.Pow(wanted/s.width.Now, 2); most > 1-part {
+		w.Replicates = max(1, int(math.Ceil(part*float64(replicates)/(most-1+part)-1e-9)))
 	}
-	return w, len(values), nil
+	return w, nil
 }

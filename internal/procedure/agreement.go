@@ -22,7 +22,7 @@ type raters struct {
 }
 
 func kappa(p kappaParams, in raters) Result {
-	labels, a, b := normal(p.Labels), normal(in.A), normal(in.B)
+	labels, a, b := p.Labels, in.A, in.B
 	var warnings []string
 	ordered := labels != nil
 	if labels == nil {
@@ -57,19 +57,6 @@ func kappa(p kappaParams, in raters) Result {
 		r = append(r, Row{"weights", "by rank in labels"})
 	}
 	return append(r, Row{"kappa_max", by[0].Max}).with(warningsKey, warnings).at(p.Conf)
-}
-
-// normal writes 1.0 as 1, in labels that a list and a table may have written
-// differently.
-func normal(labels []string) []string {
-	if labels == nil {
-		return nil
-	}
-	out := make([]string, len(labels))
-	for i, l := range labels {
-		out[i] = textLabel(l)
-	}
-	return out
 }
 
 func allNumbers(labels []string) bool {
@@ -159,7 +146,7 @@ func tabulated(subjects [][]*string, labels []string) ([][]int, []string) {
 		var all []string
 		for _, l := range slices.Concat(subjects...) {
 			if l != nil {
-				all = append(all, textLabel(*l))
+				all = append(all, *l)
 			}
 		}
 		labels = distinct(all)
@@ -173,7 +160,7 @@ func tabulated(subjects [][]*string, labels []string) ([][]int, []string) {
 			if l == nil {
 				continue
 			}
-			k, known := at[textLabel(*l)]
+			k, known := at[*l]
 			refuseRow(!known, i, "has %s as rating %d, expected one of params.labels %.80q", quoted(*l), rater+1, labels)
 			counts[i][k]++
 		}
@@ -196,7 +183,7 @@ func gwet(p kappaParams, in givenLabels) Result {
 			"input.ratings[%d] has %d ratings, the first rater has %d", r, len(row), first)
 	}
 	if counts == nil {
-		counts, labels = tabulated(transposed(in.Ratings), normal(p.Labels))
+		counts, labels = tabulated(transposed(in.Ratings), p.Labels)
 	} else if labels != nil && len(counts) > 0 {
 		n := len(counts[0])
 		refuse(len(labels) != n,

@@ -228,7 +228,7 @@ func (in *twoProportions) count() {
 
 // order makes a group the first.
 func (in *twoProportions) order(first string) {
-	at := slices.Index(in.Names, textLabel(first))
+	at := slices.Index(in.Names, first)
 	refuse(at < 0 || len(in.Names) != 2,
 		"params.first is %q, expected the name of one of two groups, which are %q", first, in.Names)
 	if at == 1 {

@@ -120,7 +120,7 @@ func (k Kind) value(s string) (v jsontext.Value, expected string) {
 		}
 		return strconv.AppendBool(nil, b), ""
 	case Label:
-		v, err := jsontext.AppendQuote(nil, textLabel(s))
+		v, err := jsontext.AppendQuote(nil, s)
 		if err != nil || slices.Contains(gapMarks, s) {
 			return nil, "a label: leave out rows without one, and rename one that is written so"
 		}

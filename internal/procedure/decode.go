@@ -334,13 +334,13 @@ func binary(v jsontext.Value) (is, ok bool) {
 var binaryWords = map[string]bool{"0": false, "1": true, "false": false, "true": true, "FALSE": false, "TRUE": true,
 	"False": false, "True": true, "no": false, "yes": true, "fail": false, "pass": true}
 
-// label takes text, and numbers and truth values as text; 1 and 1.0 are one
+// label takes text, and numbers and truth values as text; 1, 1.0 and "1.0" are one
 // label.
 func label(v jsontext.Value) (string, bool) {
 	switch v.Kind() {
 	case '"':
 		s, err := jsontext.AppendUnquote(nil, v)
-		return string(s), err == nil
+		return textLabel(string(s)), err == nil
 	case 't', 'f':
 		return string(v), true
 	case '0':

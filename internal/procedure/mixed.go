@@ -70,7 +70,7 @@ func (p modelOptions) frame(f stats.Formula, in modelData, more ...string) *stat
 		// Only text has quotes.
 		factor := p.kind(name, more...) == Label || bytes.ContainsRune(raw, '"')
 		if factor && name != f.Response {
-			fail(frame.AddFactor(name, decodeList[[]string]("input."+name, raw), normal(p.Levels[name])))
+			fail(frame.AddFactor(name, decodeList[[]string]("input."+name, raw), p.Levels[name]))
 		} else {
 			fail(frame.AddNumbers(name, decodeList[[]float64]("input."+name, raw)))
 		}

@@ -112,6 +112,8 @@ func TestPairedRefusals(t *testing.T) {
 		{`{"method": "tost", "input": {"a": [1, 2], "b": [1, 1]}}`, "params.margin is missing"},
 		{`{"method": "tost", "params": {"margin": -1}, "input": {"a": [1, 2], "b": [1, 1]}}`, "equivalence limits"},
 		{`{"method": "tost", "params": {"margin": 1}, "input": {"estimate": 1, "se": 2}}`, "needs se and df"},
+		{`{"method": "tost", "params": {"margin": 1}, "input": {"estimate": 1, "se": -1, "df": 3}}`, "se is -1, expected 0 or more"},
+		{`{"method": "tost", "params": {"margin": 1}, "input": {"estimate": 1, "se": 1, "df": 0}}`, "df is 0, expected more than 0"},
 		{`{"method": "p_adjust", "input": {"p": [0.1, 1.1]}}`, "row 2 has the p-value 1.1"},
 		{`{"method": "p_adjust", "input": {"p": []}}`, "input.p is empty"},
 		{`{"method": "p_adjust", "params": {"alpha": 5}, "input": {"p": [0.1]}}`, "params.alpha is 5"},

@@ -254,6 +254,30 @@ func TestOneLabel(t *testing.T) {
 			t.Errorf("the text %s is the label %s, want %s", in, got, want)
 		}
 	}
+	for method, input := range map[string]string{
+		"krippendorff_alpha":       `{"ratings": [[ONE, 2, 1, 2], [1, 2, ONE, 1]]}`,
+		"gwet_ac1":                 `{"ratings": [[ONE, 2, 1, 2], [1, 2, ONE, 1]]}`,
+		"cohen_kappa":              `{"rater_a": [ONE, 2, 1, 2], "rater_b": [1, 2, ONE, 1]}`,
+		"chi2_independence":        `{"row": [ONE, 1, 2, 2], "column": ["x", "y", "x", "x"]}`,
+		"two_proportion_z":         `{"pass": [1, ONE, 0, 1], "group": [ONE, 1, 2, 2]}`,
+		"cluster_bootstrap_random": `{"diff": [1, 2, 3, 5], "cluster": [ONE, 1, 2, 2]}`,
+		"ols_clustered_se":         `{"y": [1, 2, 3, 5, 4, 2], "x": [0, 1, 0, 1, 1, 0], "g": [ONE, 1, 2, 2, 3, 3]}`,
+	} {
+		var params []byte
+		if method == "ols_clustered_se" {
+			params = []byte(`{"formula": "y ~ x", "cluster": "g"}`)
+		}
+		run := func(one string) string {
+			got, err := find(t, method).Run(params, []byte(strings.ReplaceAll(input, "ONE", one)))
+			if err != nil {
+				t.Errorf("%s: %v", method, err)
+			}
+			return inJSON(t, got)
+		}
+		if text, number := run(`"1.0"`), run("1"); text != number {
+			t.Errorf("%s of a text 1.0:\n%s\nof 1:\n%s", method, text, number)
+		}
+	}
 	m := find(t, "mcnemar")
 	if _, err := m.RunTable(strings.NewReader("a,b\n1.0,0.0\n0.0,1\n"), "t.csv", []string{"a", "b"}, nil); err != nil {
 		t.Error(err)
