@@ -13,6 +13,7 @@ type ArmCalls struct {
 	CostUSD   float64
 	Unpriced  int // answered calls with unknown cost
 	Estimated int // answered calls whose usage is estimated
+	Uncounted int // answered calls that do not say how many tokens they took
 	OddEnds   int // answered calls whose answers ended for an unknown reason
 	// Reused counts the calls whose answers were taken from other calls. Their
 	// tokens and cost, ReusedUSD, are in the sums but were not paid again.
@@ -31,6 +32,7 @@ func (a *ArmCalls) Add(b ArmCalls) {
 	a.CostUSD += b.CostUSD
 	a.Unpriced += b.Unpriced
 	a.Estimated += b.Estimated
+	a.Uncounted += b.Uncounted
 	a.OddEnds += b.OddEnds
 	a.Reused += b.Reused
 	a.ReusedUSD += b.ReusedUSD

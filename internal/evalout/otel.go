@@ -92,7 +92,7 @@ func callSpan(r Run, c eval.Call, parent string, content bool) object {
 	u := c.Response.Usage
 	list := attributes("gen_ai.operation.name", "chat", "gen_ai.provider.name", c.Provider, "gen_ai.request.model", c.Model, "gen_ai.response.model", c.Response.ModelVersion, "gen_ai.response.id", c.Response.RequestID,
 		"gen_ai.response.finish_reasons", []string{string(c.Response.Stop)}, "scruple.step", c.Step, "scruple.stage", string(c.Stage), "scruple.attempts", c.Attempts, "error.type", string(c.ErrKind), "scruple.reused_from", c.SourceRun)
-	if !c.FromFile() {
+	if !c.FromFile() && !u.Uncounted {
 		list = append(list, attributes("gen_ai.usage.input_tokens", u.TotalInput(), "gen_ai.usage.output_tokens", u.TotalOutput(),
 			"gen_ai.usage.cache_read.input_tokens", u.Cached, "gen_ai.usage.cache_creation.input_tokens", u.CacheWrite, "gen_ai.usage.reasoning.output_tokens", u.Reasoning)...)
 	}
