@@ -195,7 +195,7 @@ func (a *Arm) addCalls(n eval.ArmCalls) {
 		a.JudgeCalls, a.JudgeCostUSD = n.Calls, cost
 		return
 	}
-	a.Calls, a.Retried, a.CostUSD = n.Calls, max(0, n.Requests-n.Calls+n.Reused), cost
+	a.Calls, a.Retried, a.CostUSD = n.Calls, n.Retried, cost
 	a.InputTokens, a.OutputTokens, a.CachedTokens, a.Reasoning = Tokens(n.Input), Tokens(n.Output), Tokens(n.Cached), Tokens(n.Reasoning)
 	if n.Uncounted > 0 {
 		a.InputTokens, a.OutputTokens, a.CachedTokens, a.Reasoning = -1, -1, -1, -1

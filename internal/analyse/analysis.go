@@ -334,7 +334,7 @@ func (u *Usage) add(n eval.ArmCalls) {
 		return
 	}
 	u.Calls += n.Calls
-	u.Retried += max(0, n.Requests-n.Calls+n.Reused)
+	u.Retried += n.Retried
 	u.InputTokens += n.Input
 	u.OutputTokens += n.Output
 	u.CachedTokens += n.Cached

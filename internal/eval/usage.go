@@ -5,7 +5,7 @@ type ArmCalls struct {
 	Arm       string
 	Stage     Stage
 	Calls     int
-	Requests  int // attempts, retries included
+	Retried   int // requests beyond the first of each call
 	Input     int
 	Output    int
 	Cached    int
@@ -24,7 +24,7 @@ type ArmCalls struct {
 // Add adds other calls of the same arm and stage.
 func (a *ArmCalls) Add(b ArmCalls) {
 	a.Calls += b.Calls
-	a.Requests += b.Requests
+	a.Retried += b.Retried
 	a.Input += b.Input
 	a.Output += b.Output
 	a.Cached += b.Cached

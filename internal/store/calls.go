@@ -29,7 +29,7 @@ type callSum struct {
 // reading the rows.
 func (db *DB) CallSums(ctx context.Context, run *Run) (CallSums, error) {
 	return all[callSum](ctx, db, `SELECT s.*, f.item, f.arm, f.replicate FROM (
-		SELECT model, model_version, answered, arm, stage, count(*), sum(CASE WHEN attempts > sent THEN attempts ELSE sent END), sum(input_tokens), sum(output_tokens),
+		SELECT model, model_version, answered, arm, stage, count(*), coalesce(sum(CASE WHEN attempts > sent THEN attempts ELSE sent END - 1) FILTER (WHERE attempts > 1 OR sent > 1), 0), sum(input_tokens), sum(output_tokens),
 			sum(cached_tokens), sum(reasoning_tokens), total(cost_usd), count(*) FILTER (WHERE cost_usd IS NULL AND answered), count(*) FILTER (WHERE usage_flags & 4 <> 0),
 			`+uncounted+`, count(*) FILTER (WHERE stop = 'other'),
 			count(source), total(CASE WHEN source IS NULL THEN 0 ELSE cost_usd END), count(*) FILTER (WHERE cut) > 0, min(place) AS place
