@@ -11,6 +11,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/plan"
+	"github.com/scruple-eval/scruple/internal/say"
 )
 
 // planWidth says what intervals of a width take.
@@ -105,6 +106,14 @@ func percentOf(margin *float64, total int) string {
 		return "?"
 	}
 	return fmt.Sprintf("%.1f%%", 100**margin/float64(total))
+}
+
+// counted is a number of tokens of calls. No call has none: those of a program are not known.
+func counted(calls, tokens int) any {
+	if calls > 0 && tokens == 0 {
+		return say.Dash
+	}
+	return tokens
 }
 
 func dollars(v *float64) string {

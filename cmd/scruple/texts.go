@@ -29,6 +29,7 @@ var texts = sync.OnceValue(func() *template.Template {
 		"dollars": dollars,
 		"margin":  percentOf,
 		"hours":   hours,
+		"counted": counted,
 		"bytes":   gigabytes,
 		"paces":   paces,
 		"day":     discipline.Day,

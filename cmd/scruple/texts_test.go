@@ -82,7 +82,7 @@ Rules:
     x: no model
     y: met in 50.0 % of 9 simulated studies (95 % CI 50.0 to 50.0 %), undecided in 50.0 %
 
-The price of a model is unknown: give it with ` + "`price:`" + ` in the study for an estimate of the cost.
+A cost is unknown: give the ` + "`price:`" + ` of a model in the study for an estimate. What a program takes, only its answers say.
 
 1 of the calls are the judge's, estimated for right answers; other answers may need more.
 

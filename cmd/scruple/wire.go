@@ -88,7 +88,7 @@ func (a *app) models(ctx context.Context, x *experiment.Experiment, record bool)
 			problems = append(problems, fmt.Errorf("%s: arm %s: %w", x.File.Path, strings.TrimPrefix(p.Model, eval.PipelinePrefix), err))
 			continue
 		}
-		models[p.Model] = &run.Model{Client: client, Group: x.Study.Name + " " + p.Model, Reuse: p.Version != ""}
+		models[p.Model] = &run.Model{Client: client, Group: x.Study.Name + " " + p.Model, Stored: !p.Asked(), Reuse: p.Version != ""}
 		if c, ok := client.(io.Closer); ok {
 			open = append(open, c)
 		}
@@ -290,7 +290,7 @@ func (a *runAnswers) Complete(ctx context.Context, r *eval.Request) (eval.Respon
 	}
 	taken.Given = taken.Given || taken.Calls == 0 // also of a file that a suite reads itself
 	response := eval.Response{Text: string(o.Data), Stop: eval.StopEnd, ModelVersion: version, Taken: &taken,
-		Usage:     eval.Usage{Input: taken.TokensIn, Output: taken.TokensOut, CachedInInput: true, ReasoningInOutput: true},
+		Usage:     eval.Usage{Input: taken.TokensIn, Output: taken.TokensOut, CachedInInput: true, ReasoningInOutput: true, Uncounted: taken.Uncounted},
 		RequestID: fmt.Sprintf("%s:%s#%d", a.from, r.Item, replicate)}
 	if slices.Contains(o.Notes, eval.NoteTruncated) {
 		response.Stop = eval.StopLength

@@ -202,8 +202,11 @@ func (a *Arm) addCalls(n eval.ArmCalls) {
 		a.JudgeCalls, a.JudgeCostUSD = n.Calls, cost
 		return
 	}
-	a.Calls, a.Retried, a.CostUSD = n.Calls, max(0, n.Requests-n.Calls+n.Reused), cost
-	a.InputTokens, a.OutputTokens, a.CachedTokens, a.Reasoning = n.Input, n.Output, n.Cached, n.Reasoning
+	a.Calls, a.Retried, a.CostUSD = n.Calls, n.Retried, cost
+	a.InputTokens, a.OutputTokens, a.CachedTokens, a.Reasoning = Tokens(n.Input), Tokens(n.Output), Tokens(n.Cached), Tokens(n.Reasoning)
+	if n.Uncounted > 0 {
+		a.InputTokens, a.OutputTokens, a.CachedTokens, a.Reasoning = -1, -1, -1, -1
+	}
 }
 
 func judge(c eval.Calibration, level float64) (Judge, error) {

@@ -74,8 +74,8 @@ func question() analyse.Question {
 
 func sources() analyse.Sources {
 	return analyse.Sources{
-		Calls: []eval.ArmCalls{{Arm: "x", Calls: 4, Requests: 6, Input: 40, CostUSD: 0.5},
-			{Arm: "y", Calls: 4, Requests: 4, CostUSD: 0.1, Unpriced: 1}},
+		Calls: []eval.ArmCalls{{Arm: "x", Calls: 4, Retried: 2, Input: 40, CostUSD: 0.5},
+			{Arm: "y", Calls: 4, CostUSD: 0.1, Unpriced: 1}},
 		Versions: []eval.ArmVersion{{Arm: "x", Version: "v1", Calls: 3}, {Arm: "x", Version: "v2", Calls: 1}},
 		Show:     func(t eval.Trial) (eval.Exhibit, error) { return eval.Exhibit{Item: t.Item, Arm: t.Arm}, nil },
 	}

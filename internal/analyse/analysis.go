@@ -12,6 +12,7 @@
 package analyse
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 	"strconv"
@@ -271,10 +272,10 @@ type Arm struct {
 
 	Calls        int    `json:"calls"`
 	Retried      int    `json:"retried"` // requests beyond the first of a call
-	InputTokens  int    `json:"input_tokens"`
-	OutputTokens int    `json:"output_tokens"`
-	CachedTokens int    `json:"cached_tokens"`
-	Reasoning    int    `json:"reasoning_tokens"`
+	InputTokens  Tokens `json:"input_tokens"`
+	OutputTokens Tokens `json:"output_tokens"`
+	CachedTokens Tokens `json:"cached_tokens"`
+	Reasoning    Tokens `json:"reasoning_tokens"`
 	CostUSD      Number `json:"cost_usd"`                  // undefined if a price is unknown
 	Estimated    int    `json:"estimated_calls,omitempty"` // answers, judges' included, whose usage is estimated
 	OddEnds      int    `json:"odd_ends,omitempty"`        // answers, judges' included, that ended for an unknown reason
@@ -286,6 +287,23 @@ type Arm struct {
 	// other calls. ReusedUSD is the part of the costs that was not paid again.
 	Reused    int    `json:"reused_calls,omitempty"`
 	ReusedUSD Number `json:"reused_usd,omitempty"`
+}
+
+// Tokens is a count of tokens. A negative one is unknown, because a call does not say it: null in JSON.
+type Tokens int
+
+// MarshalJSON writes the count, or null.
+func (n Tokens) MarshalJSON() ([]byte, error) {
+	if n < 0 {
+		return []byte("null"), nil
+	}
+	return json.Marshal(int(n))
+}
+
+// UnmarshalJSON reads a count or null.
+func (n *Tokens) UnmarshalJSON(b []byte) error {
+	*n = -1
+	return json.Unmarshal(b, (*int)(n))
 }
 
 // Answers counts the trials with an answer: malformed ones and refusals too, failed ones not.
@@ -311,7 +329,7 @@ func (a Arm) Share(kind eval.OutcomeKind) eval.Measured {
 	return eval.Measured{Value: Number(float64(hits) / float64(n)), Low: ci[0], High: ci[1], N: n}
 }
 
-// Usage sums calls. A cost is that of the calls with a known cost.
+// Usage sums calls. Tokens and cost are those of the calls of which they are known.
 type Usage struct {
 	Calls         int    `json:"calls"`
 	Retried       int    `json:"retried"`
@@ -319,6 +337,7 @@ type Usage struct {
 	OutputTokens  int    `json:"output_tokens"`
 	CachedTokens  int    `json:"cached_tokens"`
 	Reasoning     int    `json:"reasoning_tokens"`
+	Uncounted     int    `json:"uncounted_calls,omitempty"` // which do not say how many tokens they took
 	CostUSD       Number `json:"cost_usd"`
 	Unpriced      int    `json:"unpriced_calls,omitempty"` // of unknown cost
 	JudgeCalls    int    `json:"judge_calls"`
@@ -335,11 +354,12 @@ func (u *Usage) add(n eval.ArmCalls) {
 		return
 	}
 	u.Calls += n.Calls
-	u.Retried += max(0, n.Requests-n.Calls+n.Reused)
+	u.Retried += n.Retried
 	u.InputTokens += n.Input
 	u.OutputTokens += n.Output
 	u.CachedTokens += n.Cached
 	u.Reasoning += n.Reasoning
+	u.Uncounted += n.Uncounted
 	u.CostUSD += Number(n.CostUSD)
 	u.Unpriced += n.Unpriced
 }

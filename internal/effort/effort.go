@@ -238,6 +238,8 @@ func of(t eval.Taken, name string) (float64, string) {
 		return t.CostUSD, ""
 	case name == Latency:
 		return t.Seconds, ""
+	case t.Uncounted:
+		return 0, "a call does not say how many tokens it took"
 	case name == TokensIn:
 		return float64(t.TokensIn), ""
 	}

@@ -101,14 +101,15 @@ func TestReplicates(t *testing.T) {
 // TestUnknown: what is not known is unscored, with its reason.
 func TestUnknown(t *testing.T) {
 	s, taken := scored(1, -1, 0)
-	taken[0].CostUSD = math.NaN()
+	taken[0].CostUSD, taken[0].Uncounted = math.NaN(), true
 	taken[2].Given, taken[2].Calls = true, 0 // read without a call
 	scores := all(3).Add(s, taken)
 	for metric, want := range map[string][]string{
 		Cost:         {"price", "", "file"},
 		Latency:      {"", "", "file"},
 		Calls:        {"", "", "file"},
-		TokensIn:     {"", "", "file"},
+		TokensIn:     {"tokens", "", "file"},
+		TokensOut:    {"tokens", "", "file"},
 		latency95:    {"", "", "file"},
 		costPerPoint: {"price", "no verdict", "file"},
 		"pass@2":     {"a replicate has no score"},

@@ -324,6 +324,9 @@ type Usage struct {
 	CachedInInput     bool // Input already counts Cached (OpenAI, Gemini)
 	ReasoningInOutput bool // Output already counts Reasoning (OpenAI, Anthropic)
 	Estimated         bool // counts that the provider did not send were estimated
+	Uncounted         bool // a program did not say what it took: there may be more than what is here
+	// CostUSD is what a program says that its answer cost; nil: it does not say.
+	CostUSD *float64
 }
 
 // TotalInput returns all input tokens, independent of the provider's counting.
@@ -483,6 +486,7 @@ type Taken struct {
 	CostUSD             float64 // NaN if the price of a call is unknown
 	Seconds             float64 // the sum of the latencies
 	TokensIn, TokensOut int
+	Uncounted           bool // a call does not say how many tokens it took
 	Given               bool // the answer is from a file, which does not say what it took
 	// Call is the journal's number of the last of the calls, of an answer that is taken.
 	Call int64

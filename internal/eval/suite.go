@@ -190,6 +190,10 @@ type Pipeline struct {
 	Current func(all bool) (string, error)
 }
 
+// Asked reports whether a program is asked, which alone knows what its answers take. Those of the
+// other kinds are stored answers, which are read.
+func (p Pipeline) Asked() bool { return p.Kind == "exec" || p.Kind == "http" }
+
 // Changed reports whether the program is no longer that of Version, or cannot be read. It reads
 // the files whose size or time changed or, if all, all.
 func (p Pipeline) Changed(all bool) bool {

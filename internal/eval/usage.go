@@ -5,7 +5,7 @@ type ArmCalls struct {
 	Arm       string
 	Stage     Stage
 	Calls     int
-	Requests  int // attempts, retries included
+	Retried   int // requests beyond the first of each call
 	Input     int
 	Output    int
 	Cached    int
@@ -13,6 +13,7 @@ type ArmCalls struct {
 	CostUSD   float64
 	Unpriced  int // answered calls with unknown cost
 	Estimated int // answered calls whose usage is estimated
+	Uncounted int // answered calls that do not say how many tokens they took
 	OddEnds   int // answered calls whose answers ended for an unknown reason
 	// Reused counts the calls whose answers were taken from other calls. Their
 	// tokens and cost, ReusedUSD, are in the sums but were not paid again.
@@ -23,7 +24,7 @@ type ArmCalls struct {
 // Add adds other calls of the same arm and stage.
 func (a *ArmCalls) Add(b ArmCalls) {
 	a.Calls += b.Calls
-	a.Requests += b.Requests
+	a.Retried += b.Retried
 	a.Input += b.Input
 	a.Output += b.Output
 	a.Cached += b.Cached
@@ -31,6 +32,7 @@ func (a *ArmCalls) Add(b ArmCalls) {
 	a.CostUSD += b.CostUSD
 	a.Unpriced += b.Unpriced
 	a.Estimated += b.Estimated
+	a.Uncounted += b.Uncounted
 	a.OddEnds += b.OddEnds
 	a.Reused += b.Reused
 	a.ReusedUSD += b.ReusedUSD

@@ -38,6 +38,7 @@ type eeeAggregate struct {
 
 type eeeInstance struct {
 	Version string `json:"schema_version"`
+	Of      string `json:"evaluation_id"`
 	Model   string `json:"model_id"`
 	Result  string `json:"evaluation_result_id"` // a sample has a record for each
 	Name    string `json:"evaluation_name"`
@@ -189,7 +190,12 @@ func (r *eeeReader) add(file string, i *eeeInstance) error {
 		return nil
 	}
 	r.done[sample]++
-	s := Sample{Item: i.ID, Arm: r.to.arm(i.Model, i.Name, file), Input: i.Input.Raw, Expected: contentText(i.Input.Reference, asIs), Answer: i.text(),
+	name := i.Model
+	if arm := contentText(i.Metadata["arm"], asIs); strings.Contains(i.Of, "/"+arm+"/") { // as Scruple exports it
+		name = cmp.Or(arm, name)
+		delete(i.Metadata, "arm")
+	}
+	s := Sample{Item: i.ID, Arm: r.to.arm(name, i.Name, file), Input: i.Input.Raw, Expected: contentText(i.Input.Reference, asIs), Answer: i.text(),
 		Facts: r.to.scalars(i.Metadata), Used: map[string]float64{}, Error: firstLine(i.Error)}
 	if i.Hash != "" {
 		if !r.shared[i.Hash] {

@@ -40,7 +40,9 @@ type log struct {
 			Name    string         `json:"name"`
 			Options jsontext.Value `json:"options"`
 		} `json:"scorers"`
-		Roles map[string]jsontext.Value `json:"model_roles"` // a model each, or a list
+		Roles    map[string]jsontext.Value `json:"model_roles"` // a model each, or a list
+		Args     map[string]jsontext.Value `json:"task_args"`
+		Packages map[string]jsontext.Value `json:"packages"`
 	} `json:"eval"`
 
 	file, arm        string
@@ -116,7 +118,11 @@ func readInspect(files []string, to *Import) error {
 				*list = append(*list, m.Model)
 			}
 		}
-		l.arm = to.arm(l.Eval.Model, l.Eval.Task, file)
+		name := l.Eval.Model
+		if l.Eval.Packages["scruple"] != nil {
+			name = cmp.Or(contentText(l.Eval.Args["arm"], asIs), name)
+		}
+		l.arm = to.arm(name, l.Eval.Task, file)
 		tasks[l.Eval.Task] = true
 		if logs[i] = l; l.Status != "success" {
 			to.Note("%s: the status of the log is %q: samples that it does not have are missing here too", file, l.Status)

@@ -51,7 +51,7 @@ func EEE(dir string, r Run, trials Trials) (files []string, unscored int, err er
 			if !ok {
 				continue
 			}
-			n, err := eeeInstances(to[2*i], r, t, stamp)
+			n, err := eeeInstances(to[2*i], r, r.Arms[i], t, stamp)
 			if unscored += n; err != nil {
 				return fmt.Errorf("writing %v: %w", t.Trial, err)
 			}
@@ -112,7 +112,7 @@ func (r Run) best(metric string, x float64) bool {
 	return x <= r.Metrics[i].Min
 }
 
-func eeeInstances(w io.Writer, r Run, t eval.ScoredTrial, stamp string) (unscored int, err error) {
+func eeeInstances(w io.Writer, r Run, a Arm, t eval.ScoredTrial, stamp string) (unscored int, err error) {
 	x, err := t.Show()
 	if err != nil {
 		return 0, err
@@ -123,10 +123,10 @@ func eeeInstances(w io.Writer, r Run, t eval.ScoredTrial, stamp string) (unscore
 		sum := sha256.Sum256([]byte(in + reference))
 		hash = hex.EncodeToString(sum[:])
 	}
-	line := object{"schema_version": eeeVersion, "evaluation_id": r.evaluation(t.Trial.Arm, stamp), "model_id": t.Trial.Arm, "sample_id": t.Trial.Item, "sample_hash": hash, "interaction_type": "single_turn",
+	line := object{"schema_version": eeeVersion, "evaluation_id": r.evaluation(t.Trial.Arm, stamp), "model_id": modelOf(a), "sample_id": t.Trial.Item, "sample_hash": hash, "interaction_type": "single_turn",
 		"input": object{"raw": in, "reference": []string{reference}}, "output": object{"raw": []string{answer}},
 		"answer_attribution": []object{{"turn_idx": 0, "source": "output.raw", "extracted_value": answer, "extraction_method": "custom", "is_terminal": true}},
-		"metadata":           object{"replicate": strconv.Itoa(t.Trial.Replicate), "outcome": string(t.Outcome.Kind)}}
+		"metadata":           object{"arm": a.ID, "replicate": strconv.Itoa(t.Trial.Replicate), "outcome": string(t.Outcome.Kind)}}
 	known := effort.Known(t)
 	if u := usage(known); u != nil {
 		line["token_usage"] = u

@@ -1,6 +1,7 @@
 package evalout
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -91,16 +92,16 @@ func callSpan(r Run, c eval.Call, parent string, content bool) object {
 	start, end := times(r, c)
 	u := c.Response.Usage
 	list := attributes("gen_ai.operation.name", "chat", "gen_ai.provider.name", c.Provider, "gen_ai.request.model", c.Model, "gen_ai.response.model", c.Response.ModelVersion, "gen_ai.response.id", c.Response.RequestID,
-		"gen_ai.response.finish_reasons", []string{string(c.Response.Stop)}, "scruple.step", c.Step, "scruple.stage", string(c.Stage), "scruple.attempts", c.Attempts, "error.type", string(c.ErrKind), "scruple.reused_from", c.SourceRun)
-	if !c.FromFile() {
+		"gen_ai.response.finish_reasons", finishReasons(&c.Response), "scruple.step", c.Step, "scruple.stage", string(c.Stage), "scruple.attempts", c.Attempts, "error.type", string(c.ErrKind), "scruple.reused_from", c.SourceRun)
+	if !c.FromFile() && !u.Uncounted {
 		list = append(list, attributes("gen_ai.usage.input_tokens", u.TotalInput(), "gen_ai.usage.output_tokens", u.TotalOutput(),
 			"gen_ai.usage.cache_read.input_tokens", u.Cached, "gen_ai.usage.cache_creation.input_tokens", u.CacheWrite, "gen_ai.usage.reasoning.output_tokens", u.Reasoning)...)
 	}
 	if cost := orNil(c.CostUSD); cost != nil && !c.FromFile() {
 		list = append(list, attributes("scruple.cost_usd", cost)...)
 	}
-	if content {
-		list = append(list, attributes("gen_ai.output.messages", c.Response.Text)...)
+	if content && c.Err == "" {
+		list = append(list, attributes("gen_ai.output.messages", messages(&c.Response))...)
 	}
 	status := object{}
 	if c.Err != "" {
@@ -108,6 +109,40 @@ func callSpan(r Run, c eval.Call, parent string, content bool) object {
 	}
 	return object{"traceId": traceOf(r, c.Trial), "spanId": id(8, r.ID, c.Trial.String(), string(c.Stage), c.Step), "parentSpanId": parent, "name": "chat " + c.Model, "kind": 3,
 		"startTimeUnixNano": strconv.FormatInt(start, 10), "endTimeUnixNano": strconv.FormatInt(end, 10), "attributes": list, "status": status}
+}
+
+// finishReasons is why an answer ended, in the words of the conventions, or else of the provider.
+// A call without an answer has none.
+func finishReasons(r *eval.Response) []string {
+	words := map[eval.Stop]string{eval.StopEnd: "stop", eval.StopLength: "length", eval.StopTool: "tool_call", eval.StopRefused: "content_filter"}
+	if r.Stop == "" {
+		return nil
+	}
+	return []string{cmp.Or(words[r.Stop], r.StopReason, string(r.Stop))}
+}
+
+// messages is an answer as the conventions want it: a list with one message, in JSON.
+func messages(r *eval.Response) string {
+	parts := []object{}
+	if text := cmp.Or(r.Text, r.Refusal); text != "" {
+		parts = append(parts, object{"type": "text", "content": text})
+	}
+	for _, c := range r.ToolCalls {
+		var arguments any = string(c.Arguments)
+		if json.Valid(c.Arguments) {
+			arguments = c.Arguments
+		}
+		parts = append(parts, object{"type": "tool_call", "id": c.ID, "name": c.Name, "arguments": arguments})
+	}
+	message := object{"role": "assistant", "parts": parts}
+	for _, reason := range finishReasons(r) {
+		message["finish_reason"] = reason
+	}
+	b, err := eval.EncodeJSON([]object{message})
+	if err != nil {
+		panic("evalout: " + err.Error()) // texts and valid JSON
+	}
+	return string(b)
 }
 
 func trialSpan(r Run, t eval.ScoredTrial, span string, start, end int64, content bool) object {
@@ -136,7 +171,7 @@ func trialSpan(r Run, t eval.ScoredTrial, span string, start, end int64, content
 		"startTimeUnixNano": strconv.FormatInt(start, 10), "endTimeUnixNano": at, "attributes": list, "events": events, "status": status}
 }
 
-// attributes are pairs of names and values. Empty texts are left out.
+// attributes are pairs of names and values. Empty texts and lists are left out.
 func attributes(pairs ...any) (list []object) {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		var value object
@@ -151,6 +186,9 @@ func attributes(pairs ...any) (list []object) {
 		case float64:
 			value = object{"doubleValue": v}
 		case []string:
+			if len(v) == 0 {
+				continue
+			}
 			var of []object
 			for _, s := range v {
 				of = append(of, object{"stringValue": s})

@@ -39,7 +39,33 @@ func TestOTelSkipsCallsOfTrialsWithoutAnOutcome(t *testing.T) {
 	if s := sent.String(); strings.Contains(s, "gen_ai.usage") || strings.Contains(s, "cost") {
 		t.Errorf("usage of an answer from a file: %s", s)
 	}
+	if strings.Contains(sent.String(), "finish_reasons") {
+		t.Errorf("why calls without an answer ended: %s", sent.String())
+	}
 	if strings.Contains(sent.String(), `"startTimeUnixNano":"0"`) {
 		t.Errorf("a span of 1970: %s", sent.String())
+	}
+}
+
+// An answer is a message by the schema of the conventions, and ended for a reason in their words.
+func TestOTelMessages(t *testing.T) {
+	for _, c := range []struct {
+		r            eval.Response
+		want, reason string
+	}{
+		{eval.Response{Text: "a <b>", Stop: eval.StopEnd, StopReason: "end_turn"}, `[{"finish_reason":"stop","parts":[{"content":"a <b>","type":"text"}],"role":"assistant"}]`, "stop"},
+		{eval.Response{Stop: eval.StopTool, ToolCalls: []eval.ToolCall{{ID: "1", Name: "f", Arguments: []byte(`{"x":1}`)}, {ID: "2", Name: "g", Arguments: []byte("{")}}},
+			`[{"finish_reason":"tool_call","parts":[{"arguments":{"x":1},"id":"1","name":"f","type":"tool_call"},{"arguments":"{","id":"2","name":"g","type":"tool_call"}],"role":"assistant"}]`, "tool_call"},
+		{eval.Response{Refusal: "no", Stop: eval.StopRefused}, `[{"finish_reason":"content_filter","parts":[{"content":"no","type":"text"}],"role":"assistant"}]`, "content_filter"},
+		{eval.Response{Stop: eval.StopLength}, `[{"finish_reason":"length","parts":[],"role":"assistant"}]`, "length"},
+		{eval.Response{Stop: eval.StopOther, StopReason: "pause_turn"}, `[{"finish_reason":"pause_turn","parts":[],"role":"assistant"}]`, "pause_turn"},
+		{eval.Response{Stop: eval.StopOther}, `[{"finish_reason":"other","parts":[],"role":"assistant"}]`, "other"},
+	} {
+		if got := messages(&c.r); got != c.want {
+			t.Errorf("%s, want %s", got, c.want)
+		}
+		if got := finishReasons(&c.r); len(got) != 1 || got[0] != c.reason {
+			t.Errorf("finish reasons %q, want %q", got, c.reason)
+		}
 	}
 }

@@ -223,12 +223,17 @@ func (x *Experiment) planOf(n power.Need, items int, test bool) RulePlan {
 	return r
 }
 
-// pricer prices the expected usage. External pipelines cost nothing here: they
-// are the user's own.
+// pricer prices the expected usage. What a program takes is not known before it answers; stored
+// answers cost nothing.
 func (x *Experiment) pricer() plan.Pricer {
 	costs := map[string]func(eval.Usage) float64{}
 	for _, m := range x.Study.Models {
 		costs[m.ID], _ = x.env.Price(m)
+	}
+	for _, p := range x.Bench.Pipelines() {
+		if p.Asked() {
+			costs[p.Model] = func(eval.Usage) float64 { return math.NaN() }
+		}
 	}
 	return func(id string, u eval.Usage) float64 {
 		if cost, ok := costs[id]; ok {
@@ -465,7 +470,7 @@ func (l lookups) shares() (known, saved float64) {
 		known = r.Value
 		least := known
 		if len(of[1]) < l.trials {
-			if least = r.Monotone(0.95, 0, 1).Low; math.IsNaN(least) {
+			if least = r.Monotone(0.95, 0, 1).CI.Low; math.IsNaN(least) {
 				least = 0
 			}
 		}

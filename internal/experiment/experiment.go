@@ -196,6 +196,10 @@ func (x *Experiment) Warnings() []string {
 			list = append(list, fmt.Sprintf("arm %s: a change of its program is not noticed, and one arm could hold answers of two programs: name its files with watch:, or give a version:",
 				strings.TrimPrefix(p.Model, eval.PipelinePrefix)))
 		}
+		if p.Asked() && x.Study.Execution.MaxCost > 0 {
+			list = append(list, fmt.Sprintf("execution.max_cost: it limits what arm %s takes only by the costs that the program says in its answers (usage.cost_usd)",
+				strings.TrimPrefix(p.Model, eval.PipelinePrefix)))
+		}
 	}
 	if len(x.Study.Assume) > 0 && len(x.rules.All()) == 0 {
 		list = append(list, "assume: the study has no rules under decide, which it is for: nothing is simulated")

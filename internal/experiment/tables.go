@@ -82,9 +82,15 @@ func callRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, er
 		if n := len(c.Sent); n > 0 {
 			sentAt, process = Timestamp(c.Sent[n-1].At), c.Sent[n-1].Process
 		}
+		tokens := func(n int) any { // null: a program did not say
+			if p.Usage.Uncounted {
+				return nil
+			}
+			return n
+		}
 		return row{c.Trial.Item, c.Trial.Arm, c.Trial.Replicate, c.Step, c.Provider, c.Model, p.ModelVersion, p.RequestID, p.Text,
-			toolCalls(p.ToolCalls), p.StopReason, p.Usage.Input, p.Usage.Output, p.Usage.Cached, p.Usage.Reasoning, orNil(eval.Number(c.CostUSD)), c.LatencyMS,
-			c.Attempts, string(kind), c.Err, string(c.Stage), p.Usage.CacheWrite, p.Refusal, list(p.Adapted), c.Key, sentAt, process, p.Usage.Estimated, requests(c.Sent), c.SourceRun}
+			toolCalls(p.ToolCalls), p.StopReason, tokens(p.Usage.Input), tokens(p.Usage.Output), tokens(p.Usage.Cached), tokens(p.Usage.Reasoning), orNil(eval.Number(c.CostUSD)), c.LatencyMS,
+			c.Attempts, string(kind), c.Err, string(c.Stage), tokens(p.Usage.CacheWrite), p.Refusal, list(p.Adapted), c.Key, sentAt, process, p.Usage.Estimated, requests(c.Sent), c.SourceRun}
 	})
 }
 

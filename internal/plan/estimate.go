@@ -30,7 +30,7 @@ type Estimate struct {
 	InputTokens  int
 	InputMargin  float64
 	OutputTokens int
-	CostUSD      float64 // NaN if a price is missing
+	CostUSD      float64 // NaN if a price is missing, or a program answers, whose tokens are not counted either
 	CostMargin   float64
 	JudgeCostUSD float64 // of CostUSD
 	Sampled      int     // trials tried; arms of one shape share them
@@ -322,7 +322,13 @@ func Usage(r eval.Request, count Counter) (u eval.Usage, assumed int) {
 }
 
 func (d *dryAsker) Ask(_ context.Context, _ string, r eval.Request) (eval.Response, error) {
-	if strings.HasPrefix(r.Model, eval.PipelinePrefix) { // a pipeline outside, or its stored answers: its tokens are its own
+	if strings.HasPrefix(r.Model, eval.PipelinePrefix) { // a program, whose tokens and scores are its own, or stored answers
+		if d.stage == eval.StageRun && math.IsNaN(d.price(r.Model, eval.Usage{})) {
+			d.mu.Lock()
+			d.calls++
+			d.unpriced++
+			d.mu.Unlock()
+		}
 		return eval.Response{}, nil
 	}
 	bytes, tokens := 0, 0

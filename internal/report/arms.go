@@ -259,8 +259,8 @@ func (b *builder) unscored(arm string) int {
 // total sums the calls of all arms.
 func (b *builder) total() string {
 	u := b.a.Total
-	text := "All arms: " + calls(u) + ", " + say.Plural(u.InputTokens, "input token", "input tokens") + ", " +
-		say.Plural(u.OutputTokens, "output token", "output tokens") + ", " + spent(u)
+	text := "All arms: " + calls(u) + ", " + leastTokens(u) + say.Plural(u.InputTokens, "input token", "input tokens") + ", " +
+		leastTokens(u) + say.Plural(u.OutputTokens, "output token", "output tokens") + ", " + spent(u)
 	if c := b.a.Calibration; c != nil {
 		text += ", of which " + spent(c) + " for the calibration of the judges"
 	}
@@ -300,6 +300,22 @@ func atLeast(cost analyse.Number, unpriced int) string {
 	return say.USD(cost)
 }
 
+// leastTokens is written before sums of tokens that lack those of some calls.
+func leastTokens(u *analyse.Usage) string {
+	if u.Uncounted > 0 {
+		return "≥" + say.NBSP
+	}
+	return ""
+}
+
+// tokens is a count of tokens, or a dash and why it is not known.
+func (t *table) tokens(n analyse.Tokens) cell {
+	if n < 0 {
+		return t.undefined("a program did not say in its answers how many tokens it took (usage.input_tokens, usage.output_tokens)")
+	}
+	return number(int(n))
+}
+
 // usage shows usage and cost of each arm, of the calibration of the judges, and of all calls.
 func (b *builder) usage() *table {
 	t := newTable("Usage and cost", "Arm", ">Calls", "?>Retried", ">Tokens in", "?>Cached", ">Tokens out", "?>Thinking", ".Cost", "?>Judge calls", "?.Judge cost")
@@ -310,7 +326,7 @@ func (b *builder) usage() *table {
 	}
 	for _, arm := range b.a.Arms {
 		cells := []cell{armCell(arm), number(arm.Calls), rare(arm.Retried),
-			number(arm.InputTokens), number(arm.CachedTokens), number(arm.OutputTokens), number(arm.Reasoning),
+			t.tokens(arm.InputTokens), t.tokens(arm.CachedTokens), t.tokens(arm.OutputTokens), t.tokens(arm.Reasoning),
 			costCell(arm.CostUSD, arm.Calls, t), number(arm.JudgeCalls), costCell(arm.JudgeCostUSD, arm.JudgeCalls, t)}
 		if timed {
 			cells = append(cells, latencyCells(arm, t)...)
@@ -332,7 +348,8 @@ func (b *builder) usage() *table {
 			}
 			return text
 		}
-		cells := []cell{{Text: sum.name, Tone: strong}, number(sum.Calls), rare(sum.Retried), number(sum.InputTokens), number(sum.CachedTokens), number(sum.OutputTokens), number(sum.Reasoning),
+		tokens := func(n int) cell { return words(leastTokens(sum.Usage) + say.Count(n)) }
+		cells := []cell{{Text: sum.name, Tone: strong}, number(sum.Calls), rare(sum.Retried), tokens(sum.InputTokens), number(sum.CachedTokens), tokens(sum.OutputTokens), number(sum.Reasoning),
 			cost(sum.CostUSD, sum.Unpriced), number(sum.JudgeCalls), cost(sum.JudgeCostUSD, sum.JudgeUnpriced)}
 		for len(cells) < len(t.Columns) { // latencies
 			cells = append(cells, cell{})
@@ -373,7 +390,7 @@ func latencyCells(arm analyse.Arm, t *table) []cell {
 
 // priceLater is what to do about answers of unknown cost: a call keeps the cost that it was
 // stored with.
-const priceLater = "; give models.price in the study file and ask again: `scruple run --new --no-reuse`"
+const priceLater = "; give models.price in the study file, or usage.cost_usd in the answers of a program, and ask again: `scruple run --new --no-reuse`"
 
 func costCell(cost analyse.Number, calls int, t *table) cell {
 	switch {
@@ -382,7 +399,7 @@ func costCell(cost analyse.Number, calls int, t *table) cell {
 	case calls == 0:
 		return cell{Text: say.Dash, Tone: muted}
 	}
-	return cell{Text: "unknown", Tone: muted, Refs: t.Notes.refs([]string{"the price of this model was unknown when it answered" + priceLater})}
+	return cell{Text: "unknown", Tone: muted, Refs: t.Notes.refs([]string{"no price was known when it answered" + priceLater})}
 }
 
 // breakdown is the section of every metric by arm and stratum, the suite's own tables, and

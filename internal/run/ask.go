@@ -334,7 +334,7 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 		}
 	}
 	paid := failure.Unanswered
-	if stated := credible(response.Usage); stated.TotalInput()+stated.TotalOutput() > 0 {
+	if stated := credible(response.Usage); stated.TotalInput()+stated.TotalOutput() > 0 || stated.CostUSD != nil {
 		paid, estimate = true, stated
 		last := &call.Sent[len(call.Sent)-1]
 		last.Tokens, last.CostUSD = stated.TotalInput()+stated.TotalOutput(), orZero(costOf(m, stated))
@@ -433,9 +433,15 @@ func orZero(cost float64) float64 {
 	return cost
 }
 
+// costOf is the cost of an answer, NaN if it is unknown.
 func costOf(m *Model, u eval.Usage) float64 {
-	if m.Cost == nil {
+	switch {
+	case m.Stored:
 		return 0
+	case u.CostUSD != nil:
+		return *u.CostUSD
+	case m.Cost == nil:
+		return math.NaN()
 	}
 	return m.Cost(u)
 }

@@ -60,7 +60,7 @@ func tokensOf(s string) int {
 func credible(u eval.Usage) eval.Usage {
 	for _, n := range [...]int{u.Input, u.Output, u.Cached, u.CacheWrite, u.Reasoning} {
 		if n < 0 || n > mostTokens {
-			return eval.Usage{}
+			return eval.Usage{Uncounted: true, CostUSD: u.CostUSD}
 		}
 	}
 	return u
@@ -70,6 +70,7 @@ func credible(u eval.Usage) eval.Usage {
 // is not visible in an answer, so its limit is counted.
 func countMissing(a *eval.Response, estimate eval.Usage) {
 	u := &a.Usage
+	u.Uncounted = false
 	shown := tokensOf(a.Text)
 	for _, c := range a.ToolCalls {
 		shown += perMessage + tokensOf(c.Name) + tokensOf(string(c.Arguments))

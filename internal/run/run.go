@@ -84,9 +84,11 @@ type Model struct {
 	RequestsPerMinute float64 // 0 means no limit
 	TokensPerMinute   float64
 	Pace              Pace // instead of these two, of a limit that processes share
-	// Cost returns the cost of an answer, NaN if the price is unknown. It is nil if
-	// calls are free.
+	// Cost returns the cost of an answer by its tokens, NaN if the price is unknown. It is nil of
+	// a program: its answers say themselves what they took, or it is not known.
 	Cost func(eval.Usage) float64
+	// Stored is whether answers are read and not asked for, which costs nothing.
+	Stored bool
 	// Reuse is whether answers of other runs, and of trials that left the plan, to the
 	// same request may be taken. It is false if an answer depends on more than the
 	// request, such as the content of a file.

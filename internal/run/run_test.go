@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -517,6 +518,42 @@ func TestAnOverloadedProviderIsAskedLess(t *testing.T) {
 			t.Errorf("%d refusals for 600 answers: the pace did not adapt", refused)
 		}
 	})
+}
+
+// What a program takes is what it says, and else not known. To read a stored answer costs nothing.
+func TestACostNobodySaysIsUnknown(t *testing.T) {
+	said := 0.25
+	for name, c := range map[string]struct {
+		usage  eval.Usage
+		stored bool
+		want   float64
+	}{
+		"nothing":         {eval.Usage{Uncounted: true}, false, math.NaN()},
+		"tokens":          {eval.Usage{Input: 3, Output: 2}, false, math.NaN()},
+		"incredible":      {eval.Usage{Input: 1 << 50, CostUSD: &said}, false, said},
+		"a cost":          {eval.Usage{Uncounted: true, CostUSD: &said}, false, said},
+		"a stored answer": {eval.Usage{}, true, 0},
+	} {
+		client := &client{complete: func(context.Context, int, *eval.Request) (eval.Response, error) {
+			return eval.Response{Text: "answer", Usage: c.usage}, nil
+		}}
+		j := newMemory()
+		e := run.New(quick, j, map[string]*run.Model{"m": {Client: client, Group: "g", Stored: c.stored}}, run.Spent{}, nil)
+		if err := e.Perform(t.Context(), steps{n: 1}, nil, trials(1, false)); err != nil {
+			t.Fatal(err)
+		}
+		for _, call := range j.calls {
+			if math.IsNaN(call.CostUSD) != math.IsNaN(c.want) || call.CostUSD != c.want && !math.IsNaN(c.want) {
+				t.Errorf("%s: $%v, want $%v", name, call.CostUSD, c.want)
+			}
+			if counted := name == "tokens" || c.stored; call.Response.Usage.Uncounted == counted || call.Response.Usage.Estimated {
+				t.Errorf("%s: usage %+v", name, call.Response.Usage)
+			}
+		}
+		if spent := e.Spent(); (spent.Unpriced == 1) != math.IsNaN(c.want) {
+			t.Errorf("%s: spent %+v", name, spent)
+		}
+	}
 }
 
 func TestBudgetsStopCleanlyAndCountEarlierSessions(t *testing.T) {

@@ -46,7 +46,7 @@ func (db *DB) Row(ctx context.Context, run *Run, id int64) (Row, error) {
 type Effort struct {
 	Place     int
 	Calls     int
-	Tokens    int      // input and output, thinking included
+	Tokens    *int     // input and output, thinking included; nil if a call does not say them
 	CostUSD   *float64 // nil if a price is unknown
 	LatencyMS float64
 }
@@ -54,7 +54,7 @@ type Effort struct {
 // Efforts yields the efforts of the trials with calls and the places from up to but not
 // including to.
 func (db *DB) Efforts(ctx context.Context, run *Run, from, to int) iter.Seq2[Effort, error] {
-	return rows[Effort](ctx, db, `SELECT t.place, count(*), sum(`+tokensIn+` + `+tokensOut+`),
+	return rows[Effort](ctx, db, `SELECT t.place, count(*), CASE WHEN `+uncounted+` = 0 THEN sum(`+tokensIn+` + `+tokensOut+`) END,
 		CASE WHEN count(*) FILTER (WHERE cost_usd IS NULL AND error_kind = '') = 0 THEN total(cost_usd) END, total(latency_ms)
 		FROM `+planned+`calls c ON c.trial = t.id AND c.stage = 'run'`+inForce+` WHERE `+inPlaces+` GROUP BY t.place`, run, from, to)
 }

@@ -109,7 +109,7 @@ func testBrowse(t *testing.T, place place) {
 	judge := call(p.Trial(4), "fine")
 	judge.Stage = eval.StageJudge
 	free := call(p.Trial(5), "x")
-	free.CostUSD = math.NaN()
+	free.CostUSD, free.Response.Usage.Uncounted = math.NaN(), true
 	if err := errors.Join(j.Append(judge), j.Append(free), j.Outcome(p.Trial(4), eval.Outcome{Kind: eval.Malformed, Reason: "no_json"}), j.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func testBrowse(t *testing.T, place place) {
 	}
 	efforts := all(t, db.Efforts(t.Context(), r, 0, 12))
 	// 10 tokens with 4 cached in them, 5 and 2 thinking beside them, five times.
-	if len(efforts) != 2 || efforts[0].Calls != 5 || efforts[0].Tokens != 5*17 || *efforts[0].CostUSD != 1.25 || efforts[0].LatencyMS != 62.5 || efforts[1].CostUSD != nil {
+	if len(efforts) != 2 || efforts[0].Calls != 5 || *efforts[0].Tokens != 5*17 || *efforts[0].CostUSD != 1.25 || efforts[0].LatencyMS != 62.5 || efforts[1].CostUSD != nil || efforts[1].Tokens != nil {
 		t.Errorf("efforts %+v", efforts)
 	}
 	if n, err := db.Tally(t.Context(), r); err != nil || n != (store.Tally{Trials: 12, Done: 1}) {

@@ -29,9 +29,9 @@ type callSum struct {
 // reading the rows.
 func (db *DB) CallSums(ctx context.Context, run *Run) (CallSums, error) {
 	return all[callSum](ctx, db, `SELECT s.*, f.item, f.arm, f.replicate FROM (
-		SELECT model, model_version, answered, arm, stage, count(*), sum(CASE WHEN attempts > sent THEN attempts ELSE sent END), sum(input_tokens), sum(output_tokens),
+		SELECT model, model_version, answered, arm, stage, count(*), coalesce(sum(CASE WHEN attempts > sent THEN attempts ELSE sent END - 1) FILTER (WHERE attempts > 1 OR sent > 1), 0), sum(input_tokens), sum(output_tokens),
 			sum(cached_tokens), sum(reasoning_tokens), total(cost_usd), count(*) FILTER (WHERE cost_usd IS NULL AND answered), count(*) FILTER (WHERE usage_flags & 4 <> 0),
-			count(*) FILTER (WHERE stop = 'other'),
+			`+uncounted+`, count(*) FILTER (WHERE stop = 'other'),
 			count(source), total(CASE WHEN source IS NULL THEN 0 ELSE cost_usd END), count(*) FILTER (WHERE cut) > 0, min(place) AS place
 		FROM (SELECT t.arm, t.place, c.stage, c.model, c.model_version, c.error_kind = '' AS answered, c.attempts, (SELECT count(*) FROM attempts a
 				WHERE a.trial = c.trial AND a.stage = c.stage AND a.step = c.step) AS sent, c.input_tokens, c.output_tokens, c.cached_tokens, c.reasoning_tokens,
@@ -131,12 +131,12 @@ func (db *DB) Taken(ctx context.Context, run *Run) iter.Seq2[eval.Taken, error] 
 
 func (db *DB) taken(ctx context.Context, where string, args ...any) iter.Seq2[eval.Taken, error] {
 	return query(ctx, db, `SELECT t.item, t.arm, t.replicate, count(c.id), CASE WHEN count(*) FILTER (WHERE c.cost_usd IS NULL AND c.error_kind = '') > 0 THEN NULL ELSE total(c.cost_usd) END,
-		total(c.latency_ms) / 1000, coalesce(sum(`+tokensIn+`), 0), coalesce(sum(`+tokensOut+`), 0), count(*) FILTER (WHERE c.provider IN ('outputs', 'run`+eval.OfOutputs+`')) > 0
+		total(c.latency_ms) / 1000, coalesce(sum(`+tokensIn+`), 0), coalesce(sum(`+tokensOut+`), 0), `+uncounted+` > 0, count(*) FILTER (WHERE c.provider IN ('outputs', 'run`+eval.OfOutputs+`')) > 0
 		FROM `+planned+`outcomes o ON o.trial = t.id LEFT JOIN calls c ON c.trial = t.id AND c.stage = 'run'`+inForce+`
 		WHERE `+where+` GROUP BY t.place, t.id ORDER BY t.place`,
 		args, func(rows *sql.Rows) (t eval.Taken, err error) {
 			var cost sql.NullFloat64
-			err = rows.Scan(&t.Item, &t.Arm, &t.Replicate, &t.Calls, &cost, &t.Seconds, &t.TokensIn, &t.TokensOut, &t.Given)
+			err = rows.Scan(&t.Item, &t.Arm, &t.Replicate, &t.Calls, &cost, &t.Seconds, &t.TokensIn, &t.TokensOut, &t.Uncounted, &t.Given)
 			if t.CostUSD = cost.Float64; t.Given || !cost.Valid && t.Calls > 0 {
 				t.CostUSD = math.NaN()
 			}

@@ -387,7 +387,7 @@ func jsonOrNull[T any](list []T) any {
 }
 
 func usageFlags(u eval.Usage) (flags int) {
-	for bit, set := range []bool{u.CachedInInput, u.ReasoningInOutput, u.Estimated} {
+	for bit, set := range []bool{u.CachedInInput, u.ReasoningInOutput, u.Estimated, u.Uncounted} {
 		if set {
 			flags |= 1 << bit
 		}

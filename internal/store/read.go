@@ -44,6 +44,8 @@ const (
 	// The tokens of a call with those that its provider counts apart.
 	tokensIn  = `input_tokens + CASE WHEN usage_flags & 1 <> 0 THEN 0 ELSE cached_tokens + cache_write_tokens END`
 	tokensOut = `output_tokens + CASE WHEN usage_flags & 2 <> 0 THEN 0 ELSE reasoning_tokens END`
+	// uncounted counts the calls that do not say their tokens.
+	uncounted = `count(*) FILTER (WHERE usage_flags & 8 <> 0)`
 )
 
 // Calls yields the calls of a run that are in force, in plan order, then by stage and step.
@@ -106,7 +108,7 @@ func (db *DB) calls(ctx context.Context, from string, args ...any) iter.Seq2[eva
 			return c, err
 		}
 		c.Parts = eval.DecodeParts(parts)
-		r.Usage.CachedInInput, r.Usage.ReasoningInOutput, r.Usage.Estimated = flags&1 != 0, flags&2 != 0, flags&4 != 0
+		r.Usage.CachedInInput, r.Usage.ReasoningInOutput, r.Usage.Estimated, r.Usage.Uncounted = flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&8 != 0
 		c.CostUSD = math.NaN()
 		if cost.Valid {
 			c.CostUSD = cost.Float64

@@ -452,6 +452,32 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
+// A call counts as retried by its own requests, whether or not its answer is that of another call.
+func TestRetried(t *testing.T) { onBoth(t, testRetried) }
+
+func testRetried(t *testing.T, place place) {
+	db := open(t, place(t))
+	r, p := newRun(t, db, 4, 1)
+	j := journal(t, db, r)
+	for i, attempts := range []int{1, 3, 1, 0} {
+		c := call(p.Trial(2*i), "x")
+		c.Trial.Arm, c.Attempts = p.Trial(0).Arm, attempts
+		if i >= 2 { // earlier versions counted reading the answer of another run as a request
+			c.Source, c.SourceNumber = 1, r.N
+		}
+		if err := j.Append(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	sums, err := db.CallSums(t.Context(), r)
+	if arms := sums.ByArm(); err != nil || len(arms) != 1 || arms[0].Calls != 4 || arms[0].Retried != 2 || arms[0].Reused != 2 {
+		t.Errorf("%+v, %v", arms, err)
+	}
+}
+
 // TestAttempts: a request counts from the moment it is recorded, as estimated until
 // its end is known, over all sessions; calls list theirs, oldest first.
 func TestAttempts(t *testing.T) { onBoth(t, testAttempts) }
@@ -513,7 +539,7 @@ func testAttempts(t *testing.T, place place) {
 	}
 	sums, err := db.CallSums(t.Context(), r)
 	arms := sums.ByArm()
-	if err != nil || len(arms) != 1 || arms[0].Calls != 1 || arms[0].Requests != 3 || arms[0].Estimated != 1 || arms[0].OddEnds != 1 {
+	if err != nil || len(arms) != 1 || arms[0].Calls != 1 || arms[0].Retried != 2 || arms[0].Estimated != 1 || arms[0].OddEnds != 1 {
 		t.Errorf("%+v, %v", arms, err)
 	}
 	// A request that was not answered in time or not readably, or whose connection was lost, may be paid.

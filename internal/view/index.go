@@ -137,7 +137,10 @@ func buildIndex(ctx context.Context, db *store.DB, run *store.Run, from, to int)
 			return nil, err
 		}
 		i := e.Place - from
-		calls.numbers[i], tokens.numbers[i], ms.numbers[i] = float64(e.Calls), float64(e.Tokens), e.LatencyMS
+		calls.numbers[i], ms.numbers[i] = float64(e.Calls), e.LatencyMS
+		if e.Tokens != nil {
+			tokens.numbers[i] = float64(*e.Tokens)
+		}
 		if e.CostUSD != nil {
 			cost.numbers[i] = *e.CostUSD
 		}

@@ -13,10 +13,11 @@
 // one JSON object, from a command on one line of
 // standard output, from a service as the body of a response with status 2xx:
 //
-//	{"id": "9f…", "output": "…", "usage": {"input_tokens": 812, "output_tokens": 93}, "model": "my-pipeline 1.4"}
+//	{"id": "9f…", "output": "…", "usage": {"input_tokens": 812, "output_tokens": 93, "cost_usd": 0.0012}, "model": "my-pipeline 1.4"}
 //
 // Only "id" and "output" are required, and a service may omit "id". "output" is the
-// text of a model's answer, or an object or a list, which means its compact JSON. A
+// text of a model's answer, or an object or a list, which means its compact JSON. Tokens need
+// both counts; those and a cost that an answer does not say are unknown, and no 0. A
 // pipeline reports a failure with {"id": "9f…", "error": "what went wrong"}; the
 // request is retried as the study says. Other keys are ignored.
 //
@@ -172,14 +173,17 @@ func (a *answer) complaint() string {
 
 // response is the answer as a model's, or an error when the pipeline gave none.
 func (a *answer) response() (eval.Response, error) {
+	stated := usageOf(a.Usage)
+	failed := eval.Response{Usage: stated}
+	failed.Usage.Uncounted = false // there is no answer to count for
 	if said := a.complaint(); said != "" {
-		return eval.Response{Usage: usageOf(a.Usage)}, &model.Error{Kind: eval.ErrUnavailable, Message: "the pipeline reported: " + oneLine(said)}
+		return failed, &model.Error{Kind: eval.ErrUnavailable, Message: "the pipeline reported: " + oneLine(said)}
 	}
 	text, err := textOf(a.Output)
 	if err != nil {
-		return eval.Response{Usage: usageOf(a.Usage)}, err
+		return failed, err
 	}
-	return eval.Response{Text: text, Stop: eval.StopEnd, ModelVersion: string(a.Model), Usage: usageOf(a.Usage)}, nil
+	return eval.Response{Text: text, Stop: eval.StopEnd, ModelVersion: string(a.Model), Usage: stated}, nil
 }
 
 func textOf(output jsontext.Value) (string, error) {
@@ -196,17 +200,32 @@ func textOf(output jsontext.Value) (string, error) {
 	return "", model.Malformed(`the answer's "output" is %s: want a text, an object or a list`, kindOf(output))
 }
 
-// usageOf parses token counts. Invalid ones count as 0, so that the answer is not
-// lost.
+// usageOf parses token counts and the cost. What is missing or no number from 0 is not known, so
+// that the answer is not lost.
 func usageOf(raw jsontext.Value) eval.Usage {
 	var u struct {
-		Input  model.Count `json:"input_tokens"`
-		Output model.Count `json:"output_tokens"`
+		Input  model.Word `json:"input_tokens"`
+		Output model.Word `json:"output_tokens"`
+		Cost   model.Word `json:"cost_usd"`
 	}
 	if raw.Kind() != '{' || jsonv2.Unmarshal(raw, &u, lenient) != nil {
-		return eval.Usage{}
+		return eval.Usage{Uncounted: true}
 	}
-	return eval.Usage{Input: max(0, int(u.Input)), Output: max(0, int(u.Output))}
+	number := func(w model.Word) (float64, bool) {
+		x, err := strconv.ParseFloat(string(w), 64)
+		if err != nil || !(0 <= x && x < 1<<53) {
+			return 0, false
+		}
+		return x, true
+	}
+	var usage eval.Usage
+	in, counted := number(u.Input)
+	out, both := number(u.Output)
+	usage.Input, usage.Output, usage.Uncounted = int(in), int(out), !counted || !both
+	if cost, known := number(u.Cost); known {
+		usage.CostUSD = &cost
+	}
+	return usage
 }
 
 // kindOf names the kind of a JSON value by its first byte.

@@ -111,6 +111,35 @@ func TestEncodeIsOneLine(t *testing.T) {
 	})
 }
 
+// TestUsage: tokens and a cost that an answer does not say, or not as numbers from 0, are unknown.
+func TestUsage(t *testing.T) {
+	for usage, want := range map[string]struct {
+		counted bool
+		cost    float64
+	}{
+		`null`: {false, -1}, `[1]`: {false, -1}, `{}`: {false, -1},
+		`{"input_tokens":8}`:                                      {false, -1},
+		`{"input_tokens":-1,"output_tokens":1}`:                   {false, -1},
+		`{"input_tokens":"many","output_tokens":1,"cost_usd":-1}`: {false, -1},
+		`{"input_tokens":8,"output_tokens":"9"}`:                  {true, -1},
+		`{"input_tokens":0,"output_tokens":0,"cost_usd":0}`:       {true, 0},
+		`{"cost_usd":0.0012}`:                                     {false, 0.0012},
+	} {
+		a, err := decode([]byte(`{"id":"a","output":"x","usage":` + usage + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, _ := a.response()
+		cost := -1.0
+		if r.Usage.CostUSD != nil {
+			cost = *r.Usage.CostUSD
+		}
+		if r.Usage.Uncounted == want.counted || cost != want.cost {
+			t.Errorf("%s: %+v with cost %v, want counted %v, cost %v", usage, r.Usage, cost, want.counted, want.cost)
+		}
+	}
+}
+
 // FuzzDecode: whatever a pipeline writes, reading it gives an answer or an
 // error that fits on one line.
 func FuzzDecode(f *testing.F) {

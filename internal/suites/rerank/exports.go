@@ -34,8 +34,8 @@ type resultLine struct {
 	Outcome    string       `json:"outcome"`
 	Reason     string       `json:"reason,omitempty"`
 	LatencyMS  float64      `json:"latency_ms"` // steps in parallel count as the longest of them
-	TokensIn   int          `json:"tokens_in"`
-	TokensOut  int          `json:"tokens_out"`
+	TokensIn   *int         `json:"tokens_in"`  // null, as those out: a program does not say
+	TokensOut  *int         `json:"tokens_out"`
 }
 
 // A usageLine is a replicate of an arm in usage.jsonl.
@@ -43,8 +43,8 @@ type usageLine struct {
 	Run       int      `json:"run"` // the replicate
 	Arm       string   `json:"arm"`
 	Calls     int      `json:"calls"`
-	TokensIn  int      `json:"total_tokens_in"`
-	TokensOut int      `json:"total_tokens_out"`
+	TokensIn  *int     `json:"total_tokens_in"`
+	TokensOut *int     `json:"total_tokens_out"`
 	LatencyMS float64  `json:"total_latency_ms"` // of all calls
 	CostUSD   *float64 `json:"cost_usd"`         // null if a price is unknown
 
@@ -185,14 +185,18 @@ func tally(k kit.Kept) (trials map[eval.Trial]*usageLine, arms []*usageLine, err
 		for _, t := range []eval.Trial{arm, c.Trial} {
 			u := trials[t]
 			if u == nil {
-				u = &usageLine{Run: t.Replicate, Arm: t.Arm, CostUSD: new(float64), steps: map[string]float64{}}
+				u = &usageLine{Run: t.Replicate, Arm: t.Arm, TokensIn: new(int), TokensOut: new(int), CostUSD: new(float64), steps: map[string]float64{}}
 				if trials[t] = u; t == arm {
 					arms = append(arms, u)
 				}
 			}
 			u.Calls++
-			u.TokensIn += c.Response.Usage.TotalInput()
-			u.TokensOut += c.Response.Usage.TotalOutput()
+			if used := c.Response.Usage; used.Uncounted {
+				u.TokensIn, u.TokensOut = nil, nil
+			} else if u.TokensIn != nil {
+				*u.TokensIn += used.TotalInput()
+				*u.TokensOut += used.TotalOutput()
+			}
 			u.LatencyMS += c.LatencyMS
 			u.steps[c.Step] += c.LatencyMS
 			if cost, known := c.KnownCost(); !known {
