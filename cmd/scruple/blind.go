@@ -40,7 +40,7 @@ func (a *app) blindResult(o *opened) error {
 		return err
 	}
 	return a.result(r, func() {
-		a.say("recorded the blind validation %s", say.PlainLine(r.String()))
+		a.say("recorded the blind validation %s", r)
 		if len(r.Simulated) > 0 {
 			a.say("SIMULATED: the answers of %s were derived from gold and say nothing about real models", strings.Join(r.Simulated, ", "))
 		}

@@ -180,5 +180,8 @@ func (a *app) writeCorpus(t *sampling.Tracking, file string, columns []string) (
 	if len(c.Untaken) > 0 {
 		a.warn("warning: %s: no fragment is taken of the reports of these rows, which stay: %s", file, strings.Join(c.Untaken, ", "))
 	}
+	if len(c.Redrawn) > 0 {
+		a.warn("warning: %s: another fragment is drawn now of the reports of these rows, which stay: %s: replace their text, and the draw in extraction_notes", file, strings.Join(c.Redrawn, ", "))
+	}
 	return &writtenCorpus{file, len(c.Rows) - 1, c.Added, c.Empty, c.Without}, nil
 }

@@ -12,7 +12,7 @@ func TestCheckBlind(t *testing.T) {
 	of := func(diffs ...analyse.Number) analyse.BlindResult {
 		r := analyse.BlindResult{By: "Example Ltd.", Kit: strings.Repeat("b", 64), Data: strings.Repeat("a", 64)}
 		for i, d := range diffs {
-			r.Comparisons = append(r.Comparisons, analyse.BlindComparison{A: "ctn", B: "idiomatic", Metric: fmt.Sprint("metric", i), Diff: d, Low: d - 0.1, High: d + 0.1, P: 0.02, Pairs: 5})
+			r.Comparisons = append(r.Comparisons, analyse.BlindComparison{A: "ctn", B: "idiomatic", Metric: fmt.Sprint("metric", i), Diff: d, Low: d - 0.1, High: d + 0.1, P: 0.02, Pairs: 5, Least: d, Most: d})
 		}
 		return r
 	}
@@ -45,8 +45,15 @@ func TestCheckBlind(t *testing.T) {
 		{"ends in the wrong order", analyse.BlindFormat, with(func(c *analyse.BlindComparison) { c.Low, c.High = 0.3, 0.1 }), "is not between"},
 		{"a p-value above 1", analyse.BlindFormat, with(func(c *analyse.BlindComparison) { c.P = 4 }), "p is 4: want 0 to 1"},
 		{"one below 0", analyse.BlindFormat, with(func(c *analyse.BlindComparison) { c.P = -1 }), "p is -1"},
+		{"more pairs than documents", analyse.BlindFormat, with(func(c *analyse.BlindComparison) { c.Pairs = 10 }), "10 pairs of 9 documents"},
+		{"fewer than none", analyse.BlindFormat, with(func(c *analyse.BlindComparison) { c.Pairs = -1 }), "-1 pairs of 9 documents"},
+		{"fewer missing scores than none", analyse.BlindFormat, with(func(c *analyse.BlindComparison) { c.Unscored = -5 }), "unscored is -5"},
+		{"missing scores, which leave the pairs", analyse.BlindFormat, with(func(c *analyse.BlindComparison) { c.Unscored, c.Least, c.Most = 1, 0, 0.19 }), ""},
+		{"missing scores at their worst above those at their best", analyse.BlindFormat, with(func(c *analyse.BlindComparison) { c.Unscored, c.Least, c.Most = 1, 0.9, 0.5 }), "least 0.9 and most 0.5"},
+		{"another difference without missing scores", analyse.BlindFormat, with(func(c *analyse.BlindComparison) { c.Least, c.Most = 0.1, 0.3 }), "least 0.1 and most 0.3 of diff 0.2 with 0 missing scores"},
+		{"one end of an interval", analyse.BlindFormat, with(func(c *analyse.BlindComparison) { c.Low = u }), "is not between"},
 		{"four pairs", analyse.BlindFormat, with(func(c *analyse.BlindComparison) { c.Pairs = 4 }), "a difference of 4 pairs"},
-		{"four pairs, without numbers", analyse.BlindFormat, with(func(c *analyse.BlindComparison) { c.Pairs, c.Diff, c.Low, c.High, c.P = 4, u, u, u, u }), ""},
+		{"four pairs, without numbers", analyse.BlindFormat, with(func(c *analyse.BlindComparison) { *c = c.WithoutNumbers(); c.Pairs = 4 }), ""},
 		{"a comparison twice, the other way round", analyse.BlindFormat, with(func(c *analyse.BlindComparison) { c.A, c.B, c.Metric = c.B, c.A, "metric0" }), "compared by metric0 twice"},
 	} {
 		c.result.Documents = 9

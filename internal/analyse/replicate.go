@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -174,7 +175,7 @@ func (r *BlindFile) Check() error {
 		return errors.New("a result has no keys committed and withdrawn")
 	}
 	for i, c := range r.Comparisons {
-		if why := c.impossible(r.Comparisons[:i]); why != "" {
+		if why := c.impossible(r.Comparisons[:i], r.Documents); why != "" {
 			return fmt.Errorf("comparisons[%d]: %s", i, why)
 		}
 	}
@@ -185,7 +186,9 @@ func (r *BlindFile) Check() error {
 const FewestBlind = 5
 
 // impossible says what no kit writes, "" if it can. Each number may be undefined.
-func (c BlindComparison) impossible(before []BlindComparison) string {
+func (c BlindComparison) impossible(before []BlindComparison, documents int) string {
+	known := c.Diff.Defined()
+	same := func(a, b Number) bool { return math.Abs(float64(a-b)) < 1e-9 }
 	switch {
 	case c.A == "" || c.B == "" || c.Metric == "":
 		return "want a, b and metric"
@@ -195,9 +198,16 @@ func (c BlindComparison) impossible(before []BlindComparison) string {
 		return fmt.Sprintf("%s and %s are compared by %s twice", c.A, c.B, c.Metric)
 	case c.P < 0 || c.P > 1:
 		return fmt.Sprintf("p is %v: want 0 to 1", c.P)
-	case c.Low > c.High || c.Diff < c.Low-1e-9 || c.Diff > c.High+1e-9:
+	case c.Low > c.High || c.Diff < c.Low-1e-9 || c.Diff > c.High+1e-9 || c.Low.Defined() != c.High.Defined():
 		return fmt.Sprintf("diff %v is not between low %v and high %v", c.Diff, c.Low, c.High)
-	case c.Diff.Defined() && c.Pairs < FewestBlind:
+	case c.Pairs < 0 || c.Pairs > documents:
+		return fmt.Sprintf("%d pairs of %d documents", c.Pairs, documents)
+	case c.Unscored < 0:
+		return fmt.Sprintf("unscored is %d: want how many scores are missing", c.Unscored)
+	// With missing scores the pairs are others than those of diff, which may be outside.
+	case c.Least > c.Most || known && c.Unscored == 0 && !(same(c.Least, c.Diff) && same(c.Most, c.Diff)):
+		return fmt.Sprintf("least %v and most %v of diff %v with %d missing scores", c.Least, c.Most, c.Diff, c.Unscored)
+	case known && c.Pairs < FewestBlind:
 		return fmt.Sprintf("a difference of %d pairs: kits give none below %d", c.Pairs, FewestBlind)
 	}
 	return ""
@@ -226,19 +236,19 @@ type BlindResult struct {
 
 // String names the outsider, the data and what was compared.
 func (r BlindResult) String() string {
-	data := "data with SHA-256 " + r.Data[:min(12, len(r.Data))]
+	by, data := say.PlainLine(r.By), "data with SHA-256 "+r.Data[:min(12, len(r.Data))]
 	if r.Committed != "" {
 		result := "no result yet"
 		if r.Withdrawn != "" {
-			result = "withdrawn: " + r.Withdrawn
+			result = "withdrawn: " + say.PlainLine(r.Withdrawn)
 		}
-		return fmt.Sprintf("by %s, %s, committed on %s: %s", r.By, data, r.Committed, result)
+		return fmt.Sprintf("by %s, %s, committed on %s: %s", by, data, r.Committed, result)
 	}
 	of := text.Plural(len(r.Comparisons), "comparison", "comparisons")
 	if !r.HasNumbers() {
 		of += ", none of them with numbers"
 	}
-	s := fmt.Sprintf("by %s, %s, %s", r.By, of, data)
+	s := fmt.Sprintf("by %s, %s, %s", by, of, data)
 	if len(r.Simulated) > 0 {
 		s += ", SIMULATED"
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -61,6 +62,16 @@ func (s *Subject) RecordBlind(file, by string) (r analyse.BlindResult, err error
 	r = read.BlindResult
 	if err := read.Check(); err != nil {
 		return r, fmt.Errorf("%s: %w", file, err)
+	}
+	for i, c := range r.Comparisons {
+		m, ok := s.Compares(c.A, c.B, c.Metric)
+		if !ok {
+			return r, fmt.Errorf("%s: comparisons[%d]: the study does not compare %q and %q on %q: if the kit was built with other settings, give them with -o", file, i, c.A, c.B, c.Metric)
+		}
+		beyond := func(d analyse.Number) bool { return math.Abs(float64(d)) > m.Max-m.Min+1e-9 }
+		if slices.ContainsFunc([]analyse.Number{c.Diff, c.Least, c.Most}, beyond) {
+			return r, fmt.Errorf("%s: comparisons[%d]: diff %v, least %v or most %v is no difference of %s, which is %v to %v", file, i, c.Diff, c.Least, c.Most, c.Metric, m.Min, m.Max)
+		}
 	}
 	mine := s.Owner()
 	return r, s.write(by, func(desk *Desk) error {

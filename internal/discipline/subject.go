@@ -46,6 +46,8 @@ type Subject struct {
 	Version   string // of the program
 	Now       func() time.Time
 	Judge     Judge
+	// Compares returns the metric if the study compares two arms on it.
+	Compares func(a, b, metric string) (eval.Metric, bool)
 }
 
 // A Judge is that of a study, as far as a registration has its accuracy.

@@ -144,7 +144,7 @@ func Load(path string, overrides []string, env Env) (_ *Experiment, err error) {
 	}
 	measures := x.Bench.Capabilities().Calibrator != nil && x.Study.Split == study.SplitTest && len(x.calibrationArms()) > 0
 	x.Subject = &discipline.Subject{Study: x.Study, File: file, Items: x.items, All: bench.Items(), Arms: bench.Arms(), Plan: x.Plan, Treatment: x.treatment,
-		Pairs: x.Pairs, Primary: x.Primary, Version: env.Version, Now: env.Now,
+		Pairs: x.Pairs, Primary: x.Primary, Version: env.Version, Now: env.Now, Compares: x.compares,
 		Judge: discipline.Judge{Measures: measures, Settings: x.judgeSettings(x.treatment), OnDev: x.measuredOnDev}}
 	if x.Study.Split == study.SplitTest {
 		if x.Files, err = file.Sums(); err != nil {

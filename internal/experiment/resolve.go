@@ -339,6 +339,14 @@ func (x *Experiment) compared(a, b, metric string) bool {
 	})
 }
 
+// compares returns the metric if the analysis will compare two arms on it.
+func (x *Experiment) compares(a, b, metric string) (m eval.Metric, is bool) {
+	if i := slices.IndexFunc(x.Suite.Metrics, func(m eval.Metric) bool { return m.Name == metric }); i >= 0 {
+		m, is = x.Suite.Metrics[i], x.compared(a, b, metric)
+	}
+	return m, is
+}
+
 // metricsOf lists the metrics on which the analysis compares a pair.
 func (x *Experiment) metricsOf(p analyse.Pair) []string { return x.among(p, x.Primary, x.Secondary) }
 

@@ -3,6 +3,7 @@ package soundness
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,9 +41,12 @@ type Corpus struct {
 	// Without are columns of the schema for which the sample has none.
 	Without []string
 	// Untaken are the ids of rows of reports of which no fragment is taken, such as one whose record
-	// was corrected.
-	Untaken []string
+	// was corrected, and Redrawn those of rows whose notes name another fragment than was drawn since.
+	Untaken, Redrawn []string
 }
+
+// drawn matches in [Taken.Note] which fragment was drawn.
+var drawn = regexp.MustCompile(`fragment \d+ of \d+`)
 
 // personal are the columns that the sample cannot have: people fill them from the fragment.
 var personal = []string{columnID, columnCriterion, columnText, columnParagraphs, "extraction_date", "extraction_notes"}
@@ -92,8 +96,11 @@ func (s Sample) Corpus(was *table.Table) (c Corpus, err error) {
 	for _, r := range rows {
 		report := strings.TrimSpace(r[at(columnReport)])
 		have[report] = true
-		if !slices.ContainsFunc(s.Rows, func(t Taken) bool { return t.Cells[from[columnReport]] == report }) {
+		i := slices.IndexFunc(s.Rows, func(t Taken) bool { return t.Cells[from[columnReport]] == report })
+		if i < 0 {
 			c.Untaken = append(c.Untaken, r[at(columnID)])
+		} else if was := drawn.FindAllString(r[at("extraction_notes")], -1); len(was) > 0 && !slices.Contains(was, drawn.FindString(s.Rows[i].Note)) {
+			c.Redrawn = append(c.Redrawn, r[at(columnID)])
 		}
 		if n, err := strconv.Atoi(strings.TrimPrefix(strings.TrimSpace(r[at(columnID)]), "F_")); err == nil {
 			last = max(last, n)

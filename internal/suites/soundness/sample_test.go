@@ -80,6 +80,15 @@ func TestCorpusIsExtended(t *testing.T) {
 	if again.Rows[2][0] != "F_002" || again.Rows[2][1] != "9" {
 		t.Errorf("%q", again.Rows[2])
 	}
+	if len(again.Redrawn) > 0 {
+		t.Errorf("as they were drawn, yet %v were drawn anew", again.Redrawn)
+	}
+	anew := s
+	anew.Rows = slices.Clone(s.Rows)
+	anew.Rows[0].Note = "fragment 4 of 9; four were overlooked"
+	if c, err := anew.Corpus(was); err != nil || !slices.Equal(c.Redrawn, []string{"F_001"}) {
+		t.Errorf("drawn anew: %v (%v)", c.Redrawn, err)
+	}
 	first.Rows = s.Rows[1:] // after its record was corrected the first is not taken
 	if other, err := first.Corpus(was); err != nil || !slices.Equal(other.Untaken, []string{"F_001"}) || len(other.Rows) != 3 || other.Rows[2][0] != "F_002" {
 		t.Errorf("%+v (%v)", other, err)
