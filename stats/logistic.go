@@ -63,6 +63,15 @@ func FitLogistic(f *Frame, formula Formula) (*Logistic, error) {
 	return l.result(x, v, f, formula), nil
 }
 
+// Wald is the normal interval of an estimate, such as a log odds ratio; undefined where its standard
+// error is.
+func Wald(estimate, se, level float64) Interval {
+	if math.IsNaN(se) || checkLevel(level) != nil {
+		return undefinedInterval(level)
+	}
+	return zInterval(estimate, se, level)
+}
+
 // laplace is the deviance of a logistic mixed model as a function of (θ, β).
 type laplace struct {
 	y      []float64

@@ -23,6 +23,15 @@ type Robust struct {
 	Warnings                            []string
 }
 
+// Interval is that of a coefficient by CR2 with Satterthwaite's degrees of freedom; undefined where
+// its test is.
+func (r *Robust) Interval(coefficient int, level float64) Interval {
+	if math.IsNaN(r.T[coefficient]) || checkLevel(level) != nil {
+		return undefinedInterval(level)
+	}
+	return tInterval(r.Beta[coefficient], r.CR2[coefficient], r.DF[coefficient], level)
+}
+
 // FitRobust fits a linear model by least squares and estimates its standard
 // errors from clusters:
 //

@@ -22,10 +22,15 @@ type modelOptions struct {
 	Factors  []string            `json:"factors"`
 }
 
-// mixedOptions are those of a linear model.
-type mixedOptions struct {
+// leveled are the options of a model with the level of its intervals.
+type leveled struct {
 	modelOptions
 	level
+}
+
+// mixedOptions are those of a linear mixed model.
+type mixedOptions struct {
+	leveled
 	Means string `json:"emmeans_factor"`
 }
 
@@ -105,12 +110,8 @@ func runMixed(p mixedOptions, in modelData) Result {
 	frame := p.frame(formula, in)
 	reml := must(stats.FitMixed(frame, formula, stats.MixedOptions{}))
 	warnings := without(reml.Warnings)
-	groups := map[string]int{}
-	for _, t := range reml.Random {
-		groups[t.Name] = len(t.Levels)
-	}
-	r := Result{{"formula", formula.String()}, {"n_obs", reml.N}, {"n_groups", groups}}.
-		with("reference_levels", references(frame, reml))
+	r := Result{{"formula", formula.String()}, {"n_obs", reml.N}, {"n_groups", groups(reml.Random)}}.
+		with("reference_levels", references(frame, reml.Formula))
 	r = append(r, Row{"reml", fitted(reml, p.Conf)})
 	var ml *stats.Mixed
 	mlFit := warnings.unless("ml (the fit by maximum likelihood)", func() any {
@@ -155,14 +156,23 @@ func (w *without) unless(what string, compute func() any) any {
 
 // references are the first levels of the fixed factors, which the coefficients of
 // the others are compared with.
-func references(frame *stats.Frame, m *stats.Mixed) map[string]string {
+func references(frame *stats.Frame, f stats.Formula) map[string]string {
 	out := map[string]string{}
-	for _, name := range m.Formula.Fixed {
-		if m.IsFactor(name) {
-			out[name] = must(frame.Factor(name)).Levels[0]
+	for _, name := range f.Fixed {
+		if factor, err := frame.Factor(name); err == nil { // else it has numbers
+			out[name] = factor.Levels[0]
 		}
 	}
 	return out
+}
+
+// groups are the numbers of levels of the random terms.
+func groups(random []stats.RandomTerm) map[string]int {
+	n := map[string]int{}
+	for _, t := range random {
+		n[t.Name] = len(t.Levels)
+	}
+	return n
 }
 
 func fitted(m *stats.Mixed, conf float64) Result {
@@ -219,36 +229,42 @@ func contrasts(m *stats.Mixed, factor string, conf float64) Result {
 }
 
 // passKind reads the response of a logistic model as outcomes.
-func passKind(p modelOptions, name string) Kind {
+func passKind(p leveled, name string) Kind {
 	if kind := p.kind(name); kind != Numeric {
 		return kind
 	}
 	return Binary
 }
 
-func runLogistic(p modelOptions, in modelData) Result {
+func runLogistic(p leveled, in modelData) Result {
+	p.check()
 	formula := p.formula()
-	m := must(stats.FitLogistic(p.frame(formula, in), formula))
+	frame := p.frame(formula, in)
+	m := must(stats.FitLogistic(frame, formula))
 	var effects []Result
 	for c, name := range m.Names {
-		effects = append(effects, Result{{"name", name}, {"estimate", m.Beta[c]}, {"se", m.SE[c]}, {"z", m.Z[c]}, {"p", m.P[c]}, {"odds_ratio", math.Exp(m.Beta[c])}})
+		ci := stats.Wald(m.Beta[c], m.SE[c], p.Conf)
+		odds := stats.Interval{Low: math.Exp(ci.Low), High: math.Exp(ci.High), Level: ci.Level}
+		effects = append(effects, Result{{"name", name}, {"estimate", m.Beta[c]}, {"se", m.SE[c]}, {"z", m.Z[c]}, {"p", m.P[c]}, {"ci95", ci},
+			{"odds_ratio", math.Exp(m.Beta[c])}, {"odds_ratio_ci95", odds}})
 	}
 	sd := Result{}
 	for _, t := range m.Random {
 		sd = append(sd, Row{t.Name, t.SD})
 	}
-	r := Result{{"formula", formula.String()}, {"n_obs", m.N}, {"coefficients", effects}, {"sd", sd}, {"log_lik", m.LogLik}, {"singular", m.Singular}}
+	r := Result{{"formula", formula.String()}, {"n_obs", m.N}, {"n_groups", groups(m.Random)}}.with("reference_levels", references(frame, formula))
+	r = append(r, Row{"coefficients", effects}, Row{"sd", sd}, Row{"log_lik", m.LogLik}, Row{"singular", m.Singular})
 	warnings := without(m.Warnings)
 	if len(formula.Fixed) > 0 {
 		key := "lrt_" + formula.Fixed[0]
 		test := func() any { return tested(must(m.WithoutFixed(formula.Fixed[0]))) }
 		r = append(r, Row{key, warnings.unless(key, test)})
 	}
-	return r.with(reasonKey, m.Undefined).with(warningsKey, []string(warnings))
+	return r.with(reasonKey, m.Undefined).with(warningsKey, []string(warnings)).at(p.Conf)
 }
 
 type robustOptions struct {
-	modelOptions
+	leveled
 	Cluster string `json:"cluster"`
 }
 
@@ -263,8 +279,10 @@ func (p robustOptions) columns() []string { return columnNames(p.formula(), p.Cl
 func (p robustOptions) kind(name string) Kind { return p.modelOptions.kind(name, p.Cluster) }
 
 func runRobust(p robustOptions, in modelData) Result {
+	p.check()
 	f := p.formula()
-	r := must(stats.FitRobust(p.frame(f, in, p.Cluster), f, p.Cluster))
+	frame := p.frame(f, in, p.Cluster)
+	r := must(stats.FitRobust(frame, f, p.Cluster))
 	named := func(xs []float64) Result {
 		o := Result{}
 		for c, name := range r.Names {
@@ -274,10 +292,11 @@ func runRobust(p robustOptions, in modelData) Result {
 	}
 	var tests []Result
 	for c, name := range r.Names {
-		tests = append(tests, Result{{"name", name}, {"t", r.T[c]}, {"df", r.DF[c]}, {"p", r.P[c]}})
+		tests = append(tests, Result{{"name", name}, {"t", r.T[c]}, {"df", r.DF[c]}, {"p", r.P[c]}, {"ci95", r.Interval(c, p.Conf)}})
 	}
-	out := Result{{"formula", f.String()}, {"n_obs", r.N}, {"n_clusters", r.Clusters}, {"coefficients", named(r.Beta)}, {"se_classical", named(r.Classical)},
+	out := Result{{"formula", f.String()}, {"n_obs", r.N}, {"n_clusters", r.Clusters}}.with("reference_levels", references(frame, f))
+	out = append(out, Result{{"coefficients", named(r.Beta)}, {"se_classical", named(r.Classical)},
 		{"se_cr0", named(r.CR0)}, {"se_cr1", named(r.CR1)}, {"se_cr1s", named(r.CR1S)}, {"se_cr2", named(r.CR2)}, {"se_cr3", named(r.CR3)},
-		{"vcov_cr2", r.VcovCR2}, {"cr2_satterthwaite", tests}}
-	return out.with("dropped_columns", r.Dropped).with(warningsKey, r.Warnings)
+		{"vcov_cr2", r.VcovCR2}, {"cr2_satterthwaite", tests}}...)
+	return out.with("dropped_columns", r.Dropped).with(warningsKey, r.Warnings).at(p.Conf)
 }

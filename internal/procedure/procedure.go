@@ -208,9 +208,9 @@ var methods = map[string]method{
 
 	"cluster_bootstrap_random":          typed[bootstrapParams, clustered]{defaults: bootstrapParams{drawParams{10000, 1, 1}, 0.95}, answer: bootstrapped},
 	"cluster_bootstrap_fixed_resamples": typed[resampleParams, resampledInput]{defaults: resampleParams{Conf: 0.95}, answer: resampled},
-	"ols_clustered_se":                  typed[robustOptions, modelData]{answer: runRobust, uses: robustOptions.columns, reads: robustOptions.kind},
-	"lmm_random_intercepts":             typed[mixedOptions, modelData]{defaults: mixedOptions{level: conf95}, answer: runMixed, uses: mixedOptions.columns, reads: func(p mixedOptions, name string) Kind { return p.kind(name) }},
-	"logistic_glmm_laplace":             typed[modelOptions, modelData]{answer: runLogistic, uses: modelOptions.columns, reads: passKind},
+	"ols_clustered_se":                  typed[robustOptions, modelData]{defaults: robustOptions{leveled: leveled{level: conf95}}, answer: runRobust, uses: robustOptions.columns, reads: robustOptions.kind},
+	"lmm_random_intercepts":             typed[mixedOptions, modelData]{defaults: mixedOptions{leveled: leveled{level: conf95}}, answer: runMixed, uses: mixedOptions.columns, reads: func(p mixedOptions, name string) Kind { return p.kind(name) }},
+	"logistic_glmm_laplace":             typed[leveled, modelData]{defaults: leveled{level: conf95}, answer: runLogistic, uses: leveled.columns, reads: passKind},
 
 	"binomial_interval":  byCase(conf95, proportion.intervals),
 	"two_proportion_z":   typed[proportionParams, twoProportions]{defaults: proportionParams{level: conf95, Pooled: true}, answer: compared},

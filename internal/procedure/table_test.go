@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -105,6 +107,27 @@ func TestTableRemedies(t *testing.T) {
 		_, err := tableInput(strings.NewReader(c.text), "t.csv", p.Columns, strings.Split(c.cols, ","))
 		if (err != nil) != (c.reason != "") || err != nil && !strings.Contains(err.Error(), c.reason) {
 			t.Errorf("%q: got %v, want %q", c.text, err, c.reason)
+		}
+	}
+}
+
+// TestModelsHaveIntervals of their coefficients, by the level; one of the level 1 − p ends at 0, where
+// the odds are the same. They say their references and groups.
+func TestModelsHaveIntervals(t *testing.T) {
+	const rows = "y,arm,g\n1,a,d1\n0,a,d1\n1,b,d2\n1,b,d2\n0,a,d3\n1,b,d3\n0,b,d4\n1,a,d4\n"
+	for _, c := range []struct{ method, set, conf, groups, holds string }{
+		{"logistic_glmm_laplace", `"formula": "y ~ arm + (1|g)"`, "0.5279891956", `"n_groups":{"g":4}`, `"odds_ratio_ci95":[`},
+		{"ols_clustered_se", `"formula": "y ~ arm", "cluster": "g"`, "0.3765360741", `"n_clusters":4`, `"cr2_satterthwaite":[`},
+	} {
+		got, err := find(t, c.method).RunTable(strings.NewReader(rows), "t.csv", []string{"y", "arm", "g"}, []byte("{"+c.set+`, "conf": `+c.conf+"}"))
+		said := inJSON(t, got)
+		_, last, _ := strings.Cut(said, `"name":"armb"`)
+		_, last, _ = strings.Cut(last, `"ci95":[`)
+		low, _, _ := strings.Cut(last, ",")
+		x, bad := strconv.ParseFloat(low, 64)
+		if err != nil || bad != nil || math.Abs(x) > 1e-5 || !strings.Contains(said, c.groups) || !strings.Contains(said, `"reference_levels":{"arm":"a"}`) ||
+			!strings.Contains(said, `"conf":`+c.conf[:7]) || !strings.Contains(said, c.holds) {
+			t.Errorf("%s: %v %v: %s", c.method, err, x, said)
 		}
 	}
 }
