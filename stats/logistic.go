@@ -63,12 +63,13 @@ func FitLogistic(f *Frame, formula Formula) (*Logistic, error) {
 	return l.result(x, v, f, formula), nil
 }
 
-// Interval is Wald's interval of a coefficient, a log odds ratio; undefined where its test is.
-func (l *Logistic) Interval(coefficient int, level float64) Interval {
-	if math.IsNaN(l.SE[coefficient]) || checkLevel(level) != nil {
+// Wald is the normal interval of an estimate, such as a log odds ratio; undefined where its standard
+// error is.
+func Wald(estimate, se, level float64) Interval {
+	if math.IsNaN(se) || checkLevel(level) != nil {
 		return undefinedInterval(level)
 	}
-	return zInterval(l.Beta[coefficient], l.SE[coefficient], level)
+	return zInterval(estimate, se, level)
 }
 
 // laplace is the deviance of a logistic mixed model as a function of (θ, β).

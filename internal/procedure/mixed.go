@@ -243,7 +243,7 @@ func runLogistic(p leveled, in modelData) Result {
 	m := must(stats.FitLogistic(frame, formula))
 	var effects []Result
 	for c, name := range m.Names {
-		ci := m.Interval(c, p.Conf)
+		ci := stats.Wald(m.Beta[c], m.SE[c], p.Conf)
 		odds := stats.Interval{Low: math.Exp(ci.Low), High: math.Exp(ci.High), Level: ci.Level}
 		effects = append(effects, Result{{"name", name}, {"estimate", m.Beta[c]}, {"se", m.SE[c]}, {"z", m.Z[c]}, {"p", m.P[c]}, {"ci95", ci},
 			{"odds_ratio", math.Exp(m.Beta[c])}, {"odds_ratio_ci95", odds}})
