@@ -75,9 +75,9 @@ func (a *app) buildKit(o *opened) error {
 	}
 	return a.answer(made, "kit", struct {
 		blind.Made
-		Dir, Study   string
-		Unsent, URLs []string
-	}{made, output, quoted(o.arg), unsent, spec.URLs})
+		Dir, Study           string
+		Unsent, Beside, URLs []string
+	}{made, output, quoted(o.arg), unsent, spec.Beside, spec.URLs})
 }
 
 // kitSpec says what a kit of a study is made of, and what the study reads that stays here.
@@ -97,7 +97,7 @@ func kitSpec(x *experiment.Experiment) (spec blind.Spec, unsent []string, err er
 		case p.Program != "" && !filepath.IsAbs(p.Program): // an absolute path is of this machine alone
 			send = append(send, p.Program)
 		}
-		others = append(others, p.Files...)
+		others, spec.Beside = append(others, p.Files...), append(spec.Beside, p.Watched...)
 	}
 	for _, rel := range slices.Compact(slices.Sorted(slices.Values(append(send, others...)))) {
 		info, err := os.Stat(x.File.Place(rel))
@@ -109,6 +109,7 @@ func kitSpec(x *experiment.Experiment) (spec blind.Spec, unsent []string, err er
 			unsent = append(unsent, rel)
 		}
 	}
+	spec.Beside = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(spec.Beside))), func(rel string) bool { return slices.Contains(spec.Files, rel) })
 	return spec, unsent, nil
 }
 

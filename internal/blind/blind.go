@@ -101,6 +101,7 @@ type Spec struct {
 	Templates fs.FS
 	// Files are the only files of the study that go out, by their paths: prompts and programs.
 	Files   []string
+	Beside  []string // files of programs that must not change, and that the authors send themselves
 	URLs    []string // to which the study sends data
 	Version string   // of this program
 	Program string   // a copy of it to add, "" for none
@@ -219,7 +220,7 @@ func (spec Spec) content(f *study.File) (content map[string][]byte, places []str
 		}
 		k.Data[d.Key], k.Places = string(keys[d.Key]), append(k.Places, d.Places...)
 	}
-	read, err := reads(f, keys, spec.Files)
+	read, err := reads(f, keys, spec.Files, spec.Arms)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -262,13 +263,24 @@ func (spec Spec) content(f *study.File) (content map[string][]byte, places []str
 		if !filepath.IsLocal(file) {
 			return nil, nil, fmt.Errorf("%s: a kit has files of the study's folder only: move it there", file)
 		}
-		if slices.ContainsFunc(k.Places, func(p string) bool { return name == p || strings.HasPrefix(name, p+"/") }) {
+		if k.isData(name) {
 			return nil, nil, fmt.Errorf("%s is sent with the kit, but is where data of the study are: move it", file)
 		}
 		if content[name], err = os.ReadFile(f.Place(file)); err != nil {
 			return nil, nil, err
 		}
 		k.Files[name] = dataset.SHA256(content[name])
+	}
+	for _, file := range spec.Beside {
+		name := filepath.ToSlash(filepath.Clean(file))
+		if !filepath.IsLocal(file) || content[name] != nil || k.isData(name) {
+			return nil, nil, fmt.Errorf("%s: watch has to name files of the program alone, in the study's folder, that are not data", file)
+		}
+		data, err := os.ReadFile(f.Place(file))
+		if err != nil {
+			return nil, nil, err
+		}
+		k.Files[name] = hashOf(data)
 	}
 	if spec.Program != "" {
 		if content[filepath.Base(spec.Program)], err = os.ReadFile(spec.Program); err != nil {
@@ -277,6 +289,11 @@ func (spec Spec) content(f *study.File) (content map[string][]byte, places []str
 	}
 	content[kitFile], err = json.MarshalIndent(k, "", "  ")
 	return content, k.Places, err
+}
+
+// isData reports whether a file is where data are.
+func (k kit) isData(name string) bool {
+	return slices.ContainsFunc(k.Places, func(p string) bool { return name == p || strings.HasPrefix(name, p+"/") })
 }
 
 // set gives a key its value in a kit.
@@ -295,8 +312,9 @@ func (d Datum) set(keys map[string]json.RawMessage) (err error) {
 }
 
 // reads returns the files and folders that keys of a study name and that it reads, but for programs
-// and what is sent with a kit: they are the outsider's, and part of the commitment.
-func reads(f *study.File, keys map[string]json.RawMessage, sent []string) (places []string, err error) {
+// and what is sent with a kit: they are the outsider's, and part of the commitment. What arms, the
+// key with this name, read are answers, which an outsider has none of.
+func reads(f *study.File, keys map[string]json.RawMessage, sent []string, arms string) (places []string, err error) {
 	used := f.Used()
 	clean := func(rel string) string { return filepath.ToSlash(filepath.Clean(rel)) }
 	var walk func(at string, v any)
@@ -304,7 +322,7 @@ func reads(f *study.File, keys map[string]json.RawMessage, sent []string) (place
 		switch v := v.(type) {
 		case map[string]any:
 			for _, name := range slices.Sorted(maps.Keys(v)) {
-				if name != "exec" {
+				if name != "exec" && name != "watch" {
 					walk(at+"."+name, v[name])
 				}
 			}
@@ -316,6 +334,8 @@ func reads(f *study.File, keys map[string]json.RawMessage, sent []string) (place
 			_, missing := os.Stat(f.Place(v))
 			switch {
 			case missing != nil, !slices.Contains(used, v), slices.ContainsFunc(sent, func(s string) bool { return clean(s) == clean(v) }):
+			case arms != "" && strings.HasPrefix(at, arms+"["):
+				err = errors.Join(err, f.Errorf(at, "%s has answers to the data of this study: leave the arm out of the kit with -o", v))
 			case !filepath.IsLocal(v):
 				err = errors.Join(err, f.Errorf(at, "a kit has its data in its own folder, at the paths of the study: %s leads out of it; move the data into the study's folder", v))
 			default:
@@ -343,6 +363,9 @@ func (spec Spec) readme(name, ofArms string, places []string) []byte {
 		if spec.Guide == "" || !slices.ContainsFunc(spec.Data, func(d Datum) bool { return slices.Contains(d.Places, p) }) {
 			guide += "- `" + p + "`: your own data, in the format that `study.yaml` and the documentation of its suite describe.\n"
 		}
+	}
+	for _, file := range spec.Beside {
+		guide += "- `" + filepath.ToSlash(file) + "`: a file of the study's program, which whoever made this kit sends you apart.\n"
 	}
 	sent := ""
 	if len(spec.URLs) > 0 {
@@ -424,7 +447,7 @@ func Open(dir string, f *study.File, now func() time.Time) (*Kit, error) {
 	if err := k.ownData(f, keys); err != nil {
 		return nil, err
 	}
-	read, err := reads(f, keys, slices.Collect(maps.Keys(k.kit.Files)))
+	read, err := reads(f, keys, slices.Collect(maps.Keys(k.kit.Files)), "")
 	for _, at := range read {
 		if !slices.Contains(k.kit.Places, at) {
 			return nil, forbid("the study reads %s, which is neither part of the kit nor among the data of the commitment, %s: ask whoever made the kit for a new one", at, strings.Join(k.kit.Places, " and "))
@@ -439,7 +462,7 @@ func Open(dir string, f *study.File, now func() time.Time) (*Kit, error) {
 		}
 		data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: ask whoever made the kit for this file", err)
 		}
 		if dataset.SHA256(data) != want {
 			return nil, forbid("%s is not that of the kit: restore it from the kit, or the result would not count", filepath.Join(dir, name))

@@ -159,14 +159,19 @@ func TestKitCommitsToAllThatItReads(t *testing.T) {
 		f.Resolve(rel)
 	}
 	keys := map[string]json.RawMessage{"judge": json.RawMessage(`{"cases": [{"path": "cases.csv", "n": 1}, "unread.txt"]}`), "arms": json.RawMessage(`[{"path": "./prompt.txt", "exec": "cases.csv"}]`)}
-	if got, err := reads(f, keys, []string{"prompt.txt"}); err != nil || !reflect.DeepEqual(got, []string{"cases.csv"}) {
+	if got, err := reads(f, keys, []string{"prompt.txt"}, "arms"); err != nil || !reflect.DeepEqual(got, []string{"cases.csv"}) {
 		t.Errorf("reads %v, %v", got, err)
 	}
+	keys["arms"] = json.RawMessage(`[{"spans": "cases.csv", "watch": ["cases.csv"]}]`)
+	if _, err := reads(f, keys, nil, "arms"); err == nil || !strings.Contains(err.Error(), "arms[0].spans: cases.csv has answers") || strings.Contains(err.Error(), "watch") {
+		t.Error(err)
+	}
+	keys["arms"] = nil
 	if err := os.Rename(kit, filepath.Join(filepath.Dir(f.Dir), "kit")); err != nil {
 		t.Fatal(err)
 	}
 	keys["judge"] = json.RawMessage(`{"cases": {"path": "../kit"}}`)
-	if _, err := reads(f, keys, nil); err == nil || !strings.Contains(err.Error(), "judge.cases.path: a kit has its data in its own folder") {
+	if _, err := reads(f, keys, nil, ""); err == nil || !strings.Contains(err.Error(), "judge.cases.path: a kit has its data in its own folder") {
 		t.Error(err)
 	}
 }

@@ -186,7 +186,8 @@ type Pipeline struct {
 	// again, from the files whose size or time changed or, if all, from all; nil if there is
 	// no program.
 	Files   []string
-	Program string // the first file that the command names, "" if it names none
+	Watched []string // those that the study says are files of the program
+	Program string   // the first file that the command names, "" if it names none
 	Current func(all bool) (string, error)
 }
 

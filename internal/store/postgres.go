@@ -453,8 +453,10 @@ func (*postgres) explain(path string, err error) error {
 			remedy = ": a pooler such as PgBouncer in transaction mode keeps no settings and prepared statements of a connection: connect to the server itself, or to a pool in session mode"
 		case strings.HasPrefix(e.Code, "40"): // a deadlock, for example
 			remedy = ": another process was in the way" + again
-		case strings.HasPrefix(e.Code, "57P"), e.Code == "25006", strings.HasPrefix(e.Code, "08"):
+		case strings.HasPrefix(e.Code, "57P"), strings.HasPrefix(e.Code, "08"):
 			remedy = ": the server stops or restarts: wait until it is back" + again
+		case e.Code == "25006":
+			remedy = ": the database is read-only, as a replica is: give the address of the primary, or wait until the server has taken over" + again
 		case e.Code == "25P03":
 			remedy = ": this process stood still within a transaction" + again
 		}

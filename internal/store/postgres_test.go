@@ -34,6 +34,7 @@ func TestAddressesThatCannotBeUsed(t *testing.T) {
 		"no schema":          {base + "/d1?search_path=none", "CREATE SCHEMA"},
 		"a newer program":    {newer, "format 99, but this program supports formats up to"},
 		"no right to create": {strings.Replace(cannotCreate, "scruple:secret-word", "reader:reader-secret-word", 1), "the user needs the right"},
+		"read-only":          {s.Schema(t) + "&default_transaction_read_only=on", "the database is read-only, as a replica is: give the address of the primary"},
 		"no address":         {"postgres://user:secret-word@host:port/x", "the address cannot be read"},
 	} {
 		_, err := store.Open(t.Context(), c.address)

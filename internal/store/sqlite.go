@@ -100,12 +100,12 @@ func readFile(ctx context.Context, path string) (*DB, error) {
 	return db, err
 }
 
-// readable opens a file for reading, also one in a folder that is read-only.
+// readable opens a file for reading, also one in a folder that is read-only or on a full disk.
 func readable(path string, open func(q url.Values) (*DB, error)) (*DB, error) {
 	q := url.Values{"mode": {"ro"}}
 	db, err := open(q)
-	if c := code(err); c == sqlite3.SQLITE_CANTOPEN || c == sqlite3.SQLITE_READONLY {
-		if _, wal := os.Stat(path + "-wal"); wal != nil {
+	if c := code(err); c == sqlite3.SQLITE_CANTOPEN || c == sqlite3.SQLITE_READONLY || c == sqlite3.SQLITE_FULL {
+		if info, wal := os.Stat(path + "-wal"); wal != nil || c == sqlite3.SQLITE_FULL && info.Size() == 0 { // a writer has room to share
 			q.Set("immutable", "1") // there is no writer, so the file does not change
 			db, err = open(q)
 		}
@@ -268,6 +268,9 @@ func acquire(ctx context.Context, path string) (*sql.DB, error) {
 func code(err error) int {
 	var e *sqlite.Error
 	if errors.As(err, &e) {
+		if e.Code() == sqlite3.SQLITE_IOERR_SHMSIZE { // there is no room for what processes share
+			return sqlite3.SQLITE_FULL
+		}
 		return e.Code() & 0xff // the primary code of an extended one
 	}
 	return 0

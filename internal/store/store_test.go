@@ -9,6 +9,7 @@ import (
 	"iter"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -271,6 +272,37 @@ func TestStoresThatCannotBeUsed(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+// Without room for what processes share, a store is read, and a writer says that the disk is full.
+func TestNoRoomToShare(t *testing.T) {
+	dir := t.TempDir()
+	if err := exec.Command("mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", dir).Run(); err != nil {
+		t.Skipf("mounting a small disk: %v", err)
+	}
+	t.Cleanup(func() { _ = exec.Command("umount", dir).Run() })
+	path := filepath.Join(dir, "s.db")
+	db := open(t, path)
+	r, _ := newRun(t, db, 5, 1)
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "ballast"), make([]byte, 4<<20), 0o600); err == nil {
+		t.Fatal("the disk is not full")
+	}
+	for range 2 { // the first leaves files behind
+		read, err := store.OpenRead(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := read.Run(t.Context(), r.ID); err != nil {
+			t.Error(err)
+		}
+		read.Close()
+	}
+	if _, err := store.Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "the disk is full: free some space") {
+		t.Errorf("writing: %v", err)
+	}
+}
 
 // A full disk is simulated by a page limit of the file, which also gives
 // SQLITE_FULL.

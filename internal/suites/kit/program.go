@@ -42,7 +42,9 @@ func (p *Planner) program(pipeline *eval.Pipeline, o Outside) error {
 		return version, files, err
 	}
 	var err error
-	pipeline.Version, pipeline.Files, err = current(true)
+	if pipeline.Watched, err = p.watched(watch); err == nil {
+		pipeline.Version, pipeline.Files, err = current(true)
+	}
 	pipeline.Current = func(all bool) (string, error) {
 		version, _, err := current(all)
 		return version, err
