@@ -120,4 +120,4 @@ fuzz:
 	done
 
 update:
-	$(GO) test ./internal/report ./internal/suites/extraction ./internal/suites/rerank/method ./internal/model ./tools/convert/documents ./cmd/scruple -update
+	$(GO) test ./internal/appendix ./internal/evallog ./internal/model ./internal/report ./internal/suites ./internal/suites/extraction ./internal/suites/extraction/benchmark ./internal/suites/rerank/method ./tools/convert/documents ./cmd/scruple -update

@@ -43,7 +43,8 @@
 // the intervals of a count (Wilson and others), return an undefined interval for an
 // impossible level or count.
 //
-// Tags of the results are the names in JSON; encoding/json rejects NaN.
+// Tags of the results are the names in JSON; encoding/json rejects NaN. A name with ci95 is that of
+// an interval at the level that was asked for, which the interval has as Level.
 package stats
 
 import (

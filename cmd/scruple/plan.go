@@ -55,7 +55,7 @@ func (a *app) plan(o *opened) error {
 		HasJudge   bool
 		Keys       []string
 	}{p, append(slices.Clip(p.PerArm), experiment.ArmEstimate{Arm: "all", Quantities: p.Quantities}),
-		x.Study.Statistics.Correction, x.HasJudge(), keysSent(x.Study.Models)})
+		x.Study.Statistics.Correction, x.HasJudge(), a.keysSent(x)})
 }
 
 // standing looks up what of the plan the store has, nil if there is no store.

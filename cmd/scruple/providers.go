@@ -89,8 +89,8 @@ func (p preset) endpoint(m study.Model, getenv func(string) string) (model.Endpo
 }
 
 // keysSent says which variable's key is sent to which host when a study runs: a study may
-// come from somebody else.
-func keysSent(list []study.Model) (said []string) {
+// come from somebody else. A key that is not set here is not sent from here.
+func keysSent(list []study.Model, getenv func(string) string) (said []string) {
 	for _, m := range list {
 		p, ok := findPreset(m.Provider)
 		if !ok {
@@ -101,7 +101,11 @@ func keysSent(list []study.Model) (said []string) {
 		if e.KeyEnv == "" || err != nil || to.Host == "" {
 			continue
 		}
-		if text := fmt.Sprintf("%s to %s", e.KeyEnv, to.Host); !slices.Contains(said, text) {
+		text := fmt.Sprintf("%s to %s", e.KeyEnv, to.Host)
+		if keyOf(e.KeyEnv, getenv) == "" {
+			text += " (not set here: nothing is sent)"
+		}
+		if !slices.Contains(said, text) {
 			said = append(said, text)
 		}
 	}

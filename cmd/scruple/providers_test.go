@@ -183,8 +183,9 @@ func TestBaseURLs(t *testing.T) {
 // A study of a stranger may send any key anywhere: validate and plan say which and where.
 func TestKeysSent(t *testing.T) {
 	got := keysSent([]study.Model{{ID: "a", Provider: "openai"}, {ID: "b", Provider: "openai"}, {ID: "s", Provider: "simulated"},
-		{ID: "c", Provider: "openai", BaseURL: "https://evil.example/v1", APIKeyEnv: "AWS_SECRET_ACCESS_KEY"}})
-	if want := []string{"OPENAI_API_KEY to api.openai.com", "AWS_SECRET_ACCESS_KEY to evil.example"}; !slices.Equal(got, want) {
+		{ID: "c", Provider: "openai", BaseURL: "https://evil.example/v1", APIKeyEnv: "AWS_SECRET_ACCESS_KEY"}, {ID: "d", Provider: "google"}},
+		func(name string) string { return strings.TrimPrefix(name, "GEMINI_API_KEY") })
+	if want := []string{"OPENAI_API_KEY to api.openai.com", "AWS_SECRET_ACCESS_KEY to evil.example", "GEMINI_API_KEY to generativelanguage.googleapis.com (not set here: nothing is sent)"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -37,7 +37,7 @@ func (a *app) validate(o *opened) error {
 	}
 	warnings := slices.Concat(x.Warnings(), noKeys, mapped(unmeetable, unmet))
 	v := validation{Study: x.Study.Name, Suite: x.Study.Suite, Path: o.arg,
-		Items: len(x.Items()), Arms: x.ArmIDs(), Trials: x.Plan.Len(), Data: x.Facts(), Keys: keysSent(x.Study.Models),
+		Items: len(x.Items()), Arms: x.ArmIDs(), Trials: x.Plan.Len(), Data: x.Facts(), Keys: a.keysSent(x),
 		Notes: append([]string{}, x.Notes()...), Warnings: append([]string{}, warnings...)}
 	if v.Data != nil {
 		v.Facts = map[string]int{}

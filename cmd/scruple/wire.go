@@ -115,6 +115,15 @@ func (a *app) checkModels(ctx context.Context, x *experiment.Experiment) (noKeys
 	return noKeys, errors.Join(problems...)
 }
 
+// keysSent says which keys a run sends, and where to; [app.models] has read the variables.
+func (a *app) keysSent(x *experiment.Experiment) []string {
+	getenv, err := study.DotEnv(filepath.Join(x.File.Dir, ".env"), a.getenv)
+	if err != nil {
+		getenv = a.getenv
+	}
+	return keysSent(x.Study.Models, getenv)
+}
+
 // apart returns the errors that errors.Join joined.
 func apart(err error) []error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {

@@ -174,7 +174,17 @@ func (t tester) auto(m matched, metric *eval.Metric) (reading, stats.RatioDiff, 
 	case m.clustered():
 		name = monotone + " over " + text.Plural(robust.Clusters, "cluster", "clusters")
 	}
-	return clusterReading(name, robust, robust.Reading()), robust, err
+	own := robust.Reading()
+	if err == nil && !t.draft && !sameLimits(own.Interval(t.level), robust.CI) {
+		name += ", with limits that no further fault raises (Euclidean empirical likelihood)"
+	}
+	return clusterReading(name, robust, own), robust, err
+}
+
+// sameLimits reports whether two intervals are the same but for rounding.
+func sameLimits(a, b stats.Interval) bool {
+	apart := 1e-9 * (b.High - b.Low)
+	return !(math.Abs(a.Low-b.Low) > apart || math.Abs(a.High-b.High) > apart)
 }
 
 // beyond leaves out t where the p-value is not that of t.

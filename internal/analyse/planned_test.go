@@ -326,6 +326,35 @@ func TestAnOutlierWouldReverse(t *testing.T) {
 	}
 }
 
+// TestLimitsThatAreNotOfT: where an interval is not that of t, its method says so.
+func TestLimitsThatAreNotOfT(t *testing.T) {
+	toy := eval.Suite{Name: "toy", Metrics: []eval.Metric{{Name: "pts", Max: math.Inf(1), Kind: eval.Scoring, Pooling: eval.MeanOfItems, HigherIsBetter: true}}}
+	for _, outlier := range []bool{false, true} {
+		var items []eval.Item
+		for i := range 30 {
+			items = append(items, eval.Item{ID: fmt.Sprint(i)})
+		}
+		c := analyse.NewCollector(&toy, items, []eval.Arm{{ID: "x"}, {ID: "y"}}, asListed(items))
+		for i, it := range items {
+			gain := float64(i % 2)
+			if outlier {
+				gain = float64(i / 29)
+			}
+			c.Add(scored(it.ID, "x", eval.OK, score("", "pts", 1+gain, 1)))
+			c.Add(scored(it.ID, "y", eval.OK, score("", "pts", 1, 1)))
+		}
+		q := analyse.Question{Study: analyse.Study{Alpha: 0.05, Method: "auto", Resamples: 1000}, Primary: []string{"pts"}, Comparisons: []analyse.Pair{{A: "x", B: "y", Primary: true}}}
+		a, err := c.Analyse(q, analyse.Sources{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, _ := a.Comparison("x", "y", "pts")
+		if says := d.Method != "paired t over items"; says != outlier || outlier && !strings.Contains(d.Method, "Euclidean empirical likelihood") {
+			t.Errorf("outlier %v: %s (%v to %v)", outlier, d.Method, d.Low, d.High)
+		}
+	}
+}
+
 // TestRatesAtTheBoundary: rates and their differences have a width at 0 of n.
 func TestRatesAtTheBoundary(t *testing.T) {
 	toy := eval.Suite{Name: "toy", Metrics: []eval.Metric{{Name: "rate", Max: 1, Kind: eval.Scoring, Pooling: eval.RatioOfSums, Binary: true}}}

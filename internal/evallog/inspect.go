@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,7 +27,7 @@ import (
 
 // inspect reads logs of Inspect (UK AISI), version 2 of their format: .eval, a zip with a
 // member for each sample, and .json. Read with files of inspect-ai 0.3.285.
-var inspect = Format{Name: "inspect", Doc: "logs of Inspect: .eval and .json", Read: readInspect}
+var inspect = Format{Name: "inspect", Doc: "logs of Inspect: .eval and .json, or their folders", Read: readInspect}
 
 // A log is what the header of a log says.
 type log struct {
@@ -87,7 +88,43 @@ type inspectUsage struct {
 // mostSample is the most bytes of one sample.
 const mostSample = 64 << 20
 
+// inspectLogs are the files with the logs of folders in their place: the .eval files, or else .json.
+func inspectLogs(files []string) (logs []string, err error) {
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if err != nil || !info.IsDir() {
+			logs = append(logs, file) // what is wrong with it is said where it is read
+			continue
+		}
+		entries, err := os.ReadDir(file)
+		if err != nil {
+			return nil, err
+		}
+		of := func(kind string) (list []string) {
+			for _, e := range entries {
+				if strings.HasSuffix(e.Name(), kind) {
+					list = append(list, filepath.Join(file, e.Name()))
+				}
+			}
+			return list
+		}
+		found := of(".eval")
+		if len(found) == 0 {
+			found = of(".json")
+		}
+		if len(found) == 0 {
+			return nil, fmt.Errorf("%s: the folder has no logs, .eval or .json", file)
+		}
+		logs = append(logs, found...)
+	}
+	return logs, nil
+}
+
 func readInspect(files []string, to *Import) error {
+	files, err := inspectLogs(files)
+	if err != nil {
+		return err
+	}
 	logs := make([]*log, len(files))
 	tasks := map[string]bool{}
 	for i, file := range files {

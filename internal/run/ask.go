@@ -296,6 +296,9 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 		return nil, ErrStopped
 	}
 	begin := func() error {
+		if m.Stored { // no request
+			return nil
+		}
 		if err := e.budget.reserve(); err != nil {
 			e.Stop(err)
 			return ErrStopped
@@ -327,6 +330,9 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 		return nil, ErrStopped
 	}
 	failure := model.FromTransport(ctx, err)
+	if m.Stored {
+		return failure, nil
+	}
 	if failure.Kind == eval.ErrRateLimited || failure.Kind == eval.ErrOverloaded {
 		ended = tooMuch
 		if failure.RetryAfter <= LongestWait { // else this call fails, and others may not
@@ -352,7 +358,9 @@ func (e *Engine) answer(call *eval.Call, m *Model, pace Pace, response eval.Resp
 	if m.Cost != nil {
 		countMissing(&response, estimate)
 	}
-	call.Sent[len(call.Sent)-1].Ended = true
+	if !m.Stored {
+		call.Sent[len(call.Sent)-1].Ended = true
+	}
 	call.Response, call.CostUSD = response, costOf(m, response.Usage)
 	e.lines[m.Group].heard()
 	if t := response.Taken; t != nil { // it was paid in its run

@@ -580,6 +580,31 @@ func TestBudgetsStopCleanlyAndCountEarlierSessions(t *testing.T) {
 	}
 }
 
+// Nothing is asked for answers of a file or of another run, so limits on requests do not hold for them.
+func TestStoredAnswersAreNoRequests(t *testing.T) {
+	s, j := quick, newMemory()
+	s.Budget, s.Session = run.Budget{Calls: 1}, 1
+	m := models(replying(func(n int, _ *eval.Request) error {
+		if n == 3 {
+			return &model.Error{Kind: eval.ErrUnavailable, Final: true, Message: "no answer"}
+		}
+		return nil
+	}))
+	m["m"].Stored = true
+	e := run.New(s, j, m, run.Spent{}, nil)
+	if err := e.Perform(t.Context(), steps{n: 1}, nil, trials(8, false)); err != nil {
+		t.Fatal(err)
+	}
+	if spent := e.Spent(); spent.Calls != 0 || spent.Cost != 0 || len(j.outcomes) != 8 {
+		t.Errorf("spent %+v, %d outcomes", spent, len(j.outcomes))
+	}
+	for _, c := range j.calls {
+		if c.Attempts != 0 || len(c.Sent) != 0 {
+			t.Errorf("a request for a stored answer: %+v", c)
+		}
+	}
+}
+
 // Calls that wait while a part of a shared budget is drawn are not sent when there is none,
 // and with a budget each is on disk before it is sent.
 func TestASharedBudgetIsNotExceeded(t *testing.T) {

@@ -123,7 +123,7 @@ func TestMutatedData(t *testing.T) {
 			t.Errorf("%s refuses no mutated file: are they read?", suite.Name)
 		}
 	}
-	if want := 7 * 13 * each; cases != want {
+	if want := len(All()) * len(mutations()) * each; cases != want {
 		t.Errorf("%d cases, want %d", cases, want)
 	}
 }

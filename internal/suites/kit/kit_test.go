@@ -226,6 +226,24 @@ func TestParseScore(t *testing.T) {
 	}
 }
 
+// A percentage is refused with an example on the scale of the metric, if it has one.
+func TestPercentages(t *testing.T) {
+	one, hundred := 1.0, 100.0
+	for _, c := range []struct {
+		metric study.Metric
+		want   string
+	}{
+		{study.Metric{Name: "m"}, "write a number, such as 0.5 for 50%;"},
+		{study.Metric{Name: "m", Max: &hundred}, "write a number, such as 50 for 50%;"},
+		{study.Metric{Name: "m", Min: &one, Max: &hundred}, "write a number;"},
+		{study.Metric{Name: "m", Unbounded: true}, "write a number;"},
+	} {
+		if _, err := ParseScore(c.metric, "85%"); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.metric, err, c.want)
+		}
+	}
+}
+
 // A verdict is a word, and a grade a whole number: what only begins so is neither.
 func TestPasses(t *testing.T) {
 	grades := &Scale{Min: 1, Max: 5, Pass: 4}

@@ -67,7 +67,11 @@ func ParseScore(m study.Metric, s string) (float64, error) {
 	case err != nil && strings.Contains(s, ",") && strings.Trim(s, "0123456789+-−.,'’ \u00a0\u202f") == "":
 		return 0, fmt.Errorf("%s %q: write decimals with a point, and thousands without a comma", m.Name, text.Shorten(s, 40))
 	case err != nil && strings.HasSuffix(s, "%"):
-		return 0, fmt.Errorf("%s %q: write a number, such as 0.5 for 50%%; in a workbook, give the cells the format of numbers", m.Name, text.Shorten(s, 40))
+		half := ""
+		if low == 0 && !math.IsInf(high, 1) {
+			half = fmt.Sprintf(", such as %v for 50%%", high/2)
+		}
+		return 0, fmt.Errorf("%s %q: write a number%s; in a workbook, give the cells the format of numbers", m.Name, text.Shorten(s, 40), half)
 	case err != nil:
 		return 0, fmt.Errorf("%s %q: want %s", m.Name, text.Shorten(s, 40), want)
 	case math.IsInf(x, 0) || x < low || x > high:
