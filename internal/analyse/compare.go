@@ -267,7 +267,8 @@ func adjust(a *Analysis, q Question, family []int, again func(index int, level f
 	for k, i := range family {
 		p := beside(k, &a.Comparisons[i])
 		p[k] = max(p[k], a.Comparisons[i].beyond)
-		c, err := again(i, correctedLevel(q.Study.Correction, q.Study.Alpha, p, k))
+		level := correctedLevel(q.Study.Correction, q.Study.Alpha, p, k)
+		c, err := again(i, level)
 		if err != nil {
 			return err
 		}
@@ -280,6 +281,9 @@ func adjust(a *Analysis, q Question, family []int, again func(index int, level f
 				return err
 			}
 			at.PAdjusted = Number(adjusted[k])
+			if p[k] > float64(a.Comparisons[i].P) { // significant only where the interval excludes 0
+				at.PAdjusted = Number(max(adjusted[k], min(1, float64(at.P)*q.Study.Alpha/(1-level))))
+			}
 		}
 		a.Comparisons[i] = c
 	}

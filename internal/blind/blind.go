@@ -665,13 +665,13 @@ func (k *Kit) Begin(settings string) (changed bool, err error) {
 		return false, forbid("the kit ran, and its result is of %s: a kit runs once", e.At)
 	}
 	e, begun := k.last(RunEntry)
+	var before began
 	if begun {
-		var before began
 		if err := e.Decode(&before); err != nil || before.Settings == settings {
 			return false, err
 		}
 	}
-	return begun, k.add(commit.By, RunEntry, began{committed{k.Data, was.Documents}, settings})
+	return before.Settings != "", k.add(commit.By, RunEntry, began{committed{k.Data, was.Documents}, settings})
 }
 
 // Finish writes the averages of the comparisons as [ResultFile], and then records it. A
@@ -690,12 +690,20 @@ func (k *Kit) Finish(comparisons []analyse.BlindComparison, simulated []string) 
 		}
 	}
 	r := analyse.BlindFile{Format: analyse.BlindFormat, BlindResult: analyse.BlindResult{By: commit.By, Kit: k.Digest, Data: k.Data, Documents: of.Documents, Simulated: simulated, Comparisons: comparisons}}
+	before := began{}
 	for _, e := range k.entries {
-		if e.Kind == RunEntry {
+		if e.Kind != RunEntry {
+			continue
+		}
+		var b began
+		if err := e.Decode(&b); err != nil {
+			return analyse.BlindFile{}, err
+		}
+		if before.Settings != "" && b.Settings != before.Settings {
 			r.Restarted++
 		}
+		before = b
 	}
-	r.Restarted = max(0, r.Restarted-1)
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return r, err

@@ -305,7 +305,11 @@ func reproduce(ctx context.Context, dir string, m *Manifest, env Env) (_ *reprod
 	if a.result, a.other, err = a.run.Recompute(ctx, env.Samples(len(a.x.Bench.Arms())), a.kept); err != nil {
 		return nil, err
 	}
-	a.outputs, err = env.Outputs(ctx, a.db, a.run, a.result)
+	shown := a.kept // the same, in the bytes of the processor that computed it
+	if a.other != nil {
+		shown = a.result
+	}
+	a.outputs, err = env.Outputs(ctx, a.db, a.run, shown)
 	return a, err
 }
 

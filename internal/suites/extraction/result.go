@@ -295,7 +295,7 @@ func (m *emitter) distribution(points []point, w Weights) {
 	m.add(metricGoldMissing, missing, n)
 	m.add(metricGoldAmbiguous, ambiguous, n)
 	perfect := w.Composite(Components{1, 1, 1, 1, 1})
-	m.add(metricNullExpected, perfect*missing+w.Schema*(n-missing), n)
+	m.add(metricNullExpected, float64(perfect*missing)+float64(w.Schema*(n-missing)), n)
 }
 
 // ceiling adds the composite of the answer that gold implies. It is called once per

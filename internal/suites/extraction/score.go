@@ -19,9 +19,10 @@ type Weights Components
 // DefaultWeights are the weights of the evaluation plan, §3.5.
 var DefaultWeights = Weights{Value: 0.30, Evidence: 0.30, Page: 0.10, Status: 0.15, Schema: 0.15}
 
-// Composite is the weighted sum.
+// Composite is the weighted sum. The conversions keep compilers from fusing a product with a sum, by
+// which processors would differ in the last bit, and so in rules at a score.
 func (w Weights) Composite(c Components) float64 {
-	sum := w.Value*c.Value + w.Evidence*c.Evidence + w.Page*c.Page + w.Status*c.Status + w.Schema*c.Schema
+	sum := float64(w.Value*c.Value) + float64(w.Evidence*c.Evidence) + float64(w.Page*c.Page) + float64(w.Status*c.Status) + float64(w.Schema*c.Schema)
 	return min(sum, 1) // rounding must not lift a perfect field above 1
 }
 
@@ -207,7 +208,7 @@ func (p *point) quoteEvidence(value string, quote Scalar, m mix, ask judge) evid
 		return ev
 	}
 	ev.judge, ev.judged = o.score, true
-	ev.score = m.token*ev.token + m.judge*ev.judge
+	ev.score = float64(m.token*ev.token) + float64(m.judge*ev.judge)
 	return ev
 }
 

@@ -57,7 +57,7 @@ func bm25Scores(query []string, documents [][]string) []float64 {
 		for _, w := range query {
 			if f := counts[i][w]; f > 0 {
 				idf := math.Log(1 + (n-in[w]+0.5)/(in[w]+0.5))
-				scores[i] += idf * f * (bm25K1 + 1) / (f + bm25K1*(1-bm25B+bm25B*float64(len(d))/mean))
+				scores[i] += idf * f * (bm25K1 + 1) / (f + float64(bm25K1*(1-bm25B+bm25B*float64(len(d))/mean))) // not fused: one ranking on all processors
 			}
 		}
 	}
