@@ -280,7 +280,7 @@ func (spec Spec) content(f *study.File) (content map[string][]byte, places []str
 		if err != nil {
 			return nil, nil, err
 		}
-		k.Files[name] = hashOf(data)
+		k.Files[name] = dataset.SHA256(data)
 	}
 	if spec.Program != "" {
 		if content[filepath.Base(spec.Program)], err = os.ReadFile(spec.Program); err != nil {
