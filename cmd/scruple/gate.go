@@ -175,11 +175,11 @@ func (a *app) live(ctx context.Context, arg string) error {
 	if err := errors.Join(err, x.Close()); err != nil {
 		return err
 	}
-	cost := "at an unknown price: give it with price: in the study"
+	cost, unknown := "", ". "+filled("unpriced", nil)
 	if p.CostUSD != nil {
-		cost = "at most " + dollars(p.CostUSD)
+		cost, unknown = ", at most "+dollars(p.CostUSD), ""
 	}
-	a.warn("gate --live: up to %d calls, %s; answers that exist are not asked again", p.Calls, cost)
+	a.warn("gate --live: up to %d calls%s; answers that exist are not asked again%s", p.Calls, cost, unknown)
 	out := a.out
 	a.out = io.Discard
 	defer func() { a.out = out }()

@@ -185,7 +185,7 @@ func (o *jsonObserver) Progress(p run.Progress) {
 		arms = append(arms, map[string]any{"arm": a.Arm, "planned": a.Planned, "done": a.Done, "failed": a.Failed, "cost_usd": a.Cost, "unpriced_calls": a.Unpriced})
 	}
 	_ = o.out.Encode(map[string]any{"event": "progress", "stage": string(p.Stage), "arms": arms, "calls": p.Spent.Calls,
-		"tokens": p.Spent.Tokens, "cost_usd": p.Spent.Cost, "unpriced_calls": p.Spent.Unpriced, "elapsed_s": p.Elapsed.Seconds(), "left_s": p.Left.Seconds(), "ended": p.Ended})
+		"tokens": p.Spent.Tokens, "uncounted_calls": p.Spent.Uncounted, "cost_usd": p.Spent.Cost, "unpriced_calls": p.Spent.Unpriced, "elapsed_s": p.Elapsed.Seconds(), "left_s": p.Left.Seconds(), "ended": p.Ended})
 }
 
 // A barObserver draws one bar per arm, below the events.

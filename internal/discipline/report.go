@@ -129,8 +129,12 @@ func (s *Subject) RecordCommitment(data, who, withdrawn, by string) error {
 			if err != nil {
 				return err
 			}
-			if !slices.ContainsFunc(list, func(r analyse.BlindResult) bool { return r.Data == data && r.Committed != "" && r.Withdrawn == "" }) {
+			waits := slices.IndexFunc(list, func(r analyse.BlindResult) bool { return r.Data == data && r.Committed != "" && r.Withdrawn == "" })
+			if waits < 0 {
 				return NotAllowed("the ledger %s has no commitment to these data that waits for a result", desk.Book.Path)
+			}
+			if by := list[waits].By; by != c.Who {
+				return NotAllowed("the commitment to these data is of %q: only they withdraw it, and --from says %q", by, c.Who)
 			}
 		}
 		return desk.Add(c)

@@ -200,6 +200,10 @@ func (x *Experiment) Warnings() []string {
 			list = append(list, fmt.Sprintf("execution.max_cost: it limits what arm %s takes only by the costs that the program says in its answers (usage.cost_usd)",
 				strings.TrimPrefix(p.Model, eval.PipelinePrefix)))
 		}
+		if p.Asked() && x.Study.Execution.MaxTokens > 0 {
+			list = append(list, fmt.Sprintf("execution.max_tokens: it limits what arm %s takes only by the tokens that the program says in its answers (usage)",
+				strings.TrimPrefix(p.Model, eval.PipelinePrefix)))
+		}
 	}
 	if len(x.Study.Assume) > 0 && len(x.rules.All()) == 0 {
 		list = append(list, "assume: the study has no rules under decide, which it is for: nothing is simulated")

@@ -129,5 +129,5 @@ func (l *Left) Part() Part { return l.part }
 // Spent returns what the run had spent.
 func (l *Left) Spent() run.Spent {
 	p := l.progress
-	return run.Spent{Calls: p.Calls, Tokens: p.Tokens, Cost: p.Cost, Unpriced: p.Unpriced}
+	return run.Spent{Calls: p.Calls, Tokens: p.Tokens, Cost: p.Cost, Unpriced: p.Unpriced, Uncounted: p.Uncounted}
 }

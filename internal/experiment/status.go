@@ -34,6 +34,7 @@ type Status struct {
 	*Used                          // nil of an archive that cannot be read
 	Exhausted   string             `json:"budget_exhausted,omitempty"` // of a run that has more to do, by its recorded study
 	Unpriced    int                `json:"unpriced_calls,omitempty"`   // answered calls of unknown cost
+	Uncounted   int                `json:"uncounted_calls,omitempty"`  // answered calls that do not say how many tokens they took
 	Estimated   int                `json:"estimated_calls,omitempty"`  // answers whose tokens the provider did not count
 	Reused      []eval.Reuse       `json:"reused,omitempty"`           // answers taken from runs, itself included
 	Errors      []store.ErrorCount `json:"errors,omitempty"`           // the most frequent ones of failed calls
@@ -169,7 +170,7 @@ func shortStatus(ctx context.Context, db *store.DB, r *store.Run) (Status, error
 		return Status{}, err
 	}
 	s := identity(r)
-	s.Done, s.Failed, s.Unpriced, s.Estimated = p.Done.Count(), p.Failed.Count(), p.Unpriced, p.Estimated
+	s.Done, s.Failed, s.Unpriced, s.Uncounted, s.Estimated = p.Done.Count(), p.Failed.Count(), p.Unpriced, p.Uncounted, p.Estimated
 	s.Used = &Used{p.Calls, p.Tokens, p.Cost}
 	if len(plan.JudgeParts(r.Treatment)) > 0 {
 		s.ToJudge, s.JudgeFailed = p.ToJudge(), p.Unjudged.Count()

@@ -20,10 +20,11 @@ type Budget struct {
 
 // Spent is the usage of a run.
 type Spent struct {
-	Calls    int // requests sent, retries included
-	Tokens   int
-	Cost     float64 // US dollars, of the calls with a known cost
-	Unpriced int     // answered calls of unknown cost
+	Calls     int // requests sent, retries included
+	Tokens    int
+	Cost      float64 // US dollars, of the calls with a known cost
+	Unpriced  int     // answered calls of unknown cost
+	Uncounted int     // answered calls that do not say how many tokens they took
 }
 
 // A ledger adds up usage. Calls are counted before they are sent. Tokens and cost
@@ -90,6 +91,9 @@ func (l *ledger) add(u eval.Usage, cost float64) {
 	l.spent.Cost += orZero(cost)
 	if math.IsNaN(cost) {
 		l.spent.Unpriced++
+	}
+	if u.Uncounted {
+		l.spent.Uncounted++
 	}
 }
 

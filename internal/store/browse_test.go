@@ -139,6 +139,9 @@ func testBrowse(t *testing.T, place place) {
 	if len(efforts) != 2 || efforts[0].Calls != 5 || *efforts[0].Tokens != 5*17 || *efforts[0].CostUSD != 1.25 || efforts[0].LatencyMS != 62.5 || efforts[1].CostUSD != nil || efforts[1].Tokens != nil {
 		t.Errorf("efforts %+v", efforts)
 	}
+	if u, err := db.Usage(t.Context(), r); err != nil || u.Unpriced != 1 || u.Uncounted != 1 {
+		t.Errorf("usage %+v, %v", u, err)
+	}
 	if n, err := db.Tally(t.Context(), r); err != nil || n != (store.Tally{Trials: 12, Done: 1}) {
 		t.Errorf("tally %+v, %v", n, err)
 	}

@@ -380,6 +380,7 @@ type Usage struct {
 	Cost      float64
 	Estimated int // answers whose usage is estimated
 	Unpriced  int // answered calls of unknown cost, which Cost lacks
+	Uncounted int // answered calls that do not say how many tokens they took, which Tokens lacks
 }
 
 // ToJudge counts the trials whose judging is pending.
@@ -432,8 +433,8 @@ func (db *DB) Usage(ctx context.Context, run *Run) (u Usage, err error) {
 	var openTokens int
 	var openCost float64
 	err = db.get(ctx, `SELECT total(cost_usd), count(*) FILTER (WHERE usage_flags & 4 <> 0), count(*) FILTER (WHERE cost_usd IS NULL AND error_kind = ''),
-		coalesce(sum(`+tokensIn+` + `+tokensOut+`), 0)
-		FROM `+planned+`calls c ON c.trial = t.id WHERE t.run = ? AND c.source IS NULL`, []any{run}, &u.Cost, &u.Estimated, &u.Unpriced, &u.Tokens)
+		coalesce(sum(`+tokensIn+` + `+tokensOut+`), 0), `+uncounted+`
+		FROM `+planned+`calls c ON c.trial = t.id WHERE t.run = ? AND c.source IS NULL`, []any{run}, &u.Cost, &u.Estimated, &u.Unpriced, &u.Tokens, &u.Uncounted)
 	if err == nil {
 		err = db.get(ctx, `SELECT count(*) + (SELECT untimed FROM runs WHERE n = ?), coalesce(sum(CASE WHEN ended AND a.error_kind NOT IN ('timeout', 'malformed') THEN 0 ELSE tokens END), 0),
 			total(CASE WHEN ended AND a.error_kind NOT IN ('timeout', 'malformed') THEN 0 ELSE cost_usd END) FROM `+planned+`attempts a ON a.trial = t.id WHERE t.run = ?`,

@@ -65,6 +65,9 @@ func (b *bench) response(r *row) []string {
 	if c := r.call; c != nil && c.ErrKind == "" {
 		u := c.Response.Usage
 		call = cellsOf(strconv.FormatFloat(c.LatencyMS/1000, 'f', 3, 64), u.TotalInput(), u.TotalOutput(), c.Response.ModelVersion)
+		if u.Uncounted {
+			call[1], call[2] = "", ""
+		}
 	}
 	answer := cellsOf(r.id(), r.Trial.Item, r.arm.family(), r.arm.condition, r.Trial.Replicate, b.nameOf(r.Label, none), r.Rationale, r.sent)
 	return slices.Concat(answer, call, cellsOf(r.Method, r.details() != "", r.details()))
@@ -93,7 +96,7 @@ func called(r *row) []string {
 	attempts, visible, reasoning, allowance, adapted, request := "", "", "", "", "", ""
 	if c := r.call; c != nil {
 		attempts, adapted, request = strconv.Itoa(c.Attempts), strings.Join(c.Response.Adapted, "; "), c.Response.RequestID
-		if u := c.Response.Usage; c.ErrKind == "" {
+		if u := c.Response.Usage; c.ErrKind == "" && !u.Uncounted {
 			visible, reasoning = strconv.Itoa(u.TotalOutput()-u.Reasoning), strconv.Itoa(u.Reasoning)
 		}
 		for _, p := range c.Parts {
