@@ -400,7 +400,7 @@ function start() {
 			});
 		}
 
-		if (form.dataset.draft) fill(JSON.parse(form.dataset.draft));
+		if (form.dataset.draft) fill(JSON.parse(form.dataset.draft) ?? {});
 		ask();
 		return {
 			form, questions, focused, mark, flush,
