@@ -134,7 +134,7 @@ function start() {
 		const choiceOf = name => $(`.question[data-name="${name}"]:not([hidden]) input:checked`, form)?.value ?? '';
 		const spans = {}; // by question
 		const why = $('.why', form), problem = $('.problem', form);
-		let kind = form.dataset.kind, draftTimer = 0, draftID = '', sending = false, sent = false, unsaved = false, unkept = false;
+		let kind = form.dataset.kind, draftTimer = 0, drafting = null, dirty = false, sending = false, sent = false, unsaved = false, unkept = false;
 
 		// past has the marks before each change, for Ctrl Z.
 		let past = [];
@@ -295,25 +295,40 @@ function start() {
 			draftTimer = setTimeout(draft, 600);
 		}
 
-		async function draft(leaving) {
+		// One draft is under way at a time: of two, the server could store the older one last.
+		function draft(leaving) {
 			draftTimer = 0;
-			if (sending) return;
-			const answer = read(), id = draftID = newID();
-			try {
-				const {ok, said} = await post(to, {id, task, key, kind: 'draft', shown, answer}, leaving);
-				if (id !== draftID || sending) return;
-				unkept = !ok;
-				if (ok) status('Draft saved ' + said.saved.slice(11, 19)); else status(said.error, true);
-			} catch {
-				unkept = true;
-				if (id === draftID && !sending) { status('NOT SAVED: the server does not answer', true); draftTimer = setTimeout(draft, 2000); }
+			dirty = true;
+			drafting ??= drafts(leaving).finally(() => { drafting = null; });
+		}
+		async function drafts(leaving) {
+			while (dirty && !sending) {
+				dirty = false;
+				unkept ||= !leaving; // until the server answers
+				try {
+					const {ok, said} = await post(to, {id: newID(), task, key, kind: 'draft', shown, answer: read()}, leaving);
+					unkept = !ok;
+					if (sending) return;
+					if (!ok) status(said.error, true); else if (!dirty && !draftTimer) status('Draft saved ' + said.saved.slice(11, 19));
+				} catch {
+					unkept = true;
+					if (sending) return;
+					status('NOT SAVED: the server does not answer', true);
+					clearTimeout(draftTimer);
+					draftTimer = setTimeout(draft, 2000);
+					return;
+				}
 			}
 		}
-		const flush = leaving => { if (draftTimer) { clearTimeout(draftTimer); return draft(leaving); } };
+		const flush = leaving => {
+			if (draftTimer) { clearTimeout(draftTimer); draft(leaving); }
+			return drafting;
+		};
 
 		// send sends an answer until the server confirms or refuses it.
 		async function send(event) {
 			keep([...stored().filter(e => e.key !== event.key), event]);
+			await drafting;
 			for (let wait = 500; ; wait = Math.min(wait * 2, 5000)) {
 				try {
 					const {ok, said} = await post(to, event);
@@ -431,8 +446,8 @@ function start() {
 				return true;
 			},
 			answered: () => kind === 'revise' && !unsaved,
-			// The last draft keeps a first answer, unless the server refused it or was away; a change or a decision has none.
-			unsent: () => !sent && (sending || unsaved && (kind !== 'submit' || unkept)),
+			// The last draft keeps a first answer, unless the server refused it or has not stored it; a change or a decision has none.
+			unsent: () => !sent && (sending || unsaved && (kind !== 'submit' || unkept || dirty)),
 		};
 	}
 
