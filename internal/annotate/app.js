@@ -97,6 +97,7 @@ function start() {
 
 	const stored = () => { try { return JSON.parse(localStorage.getItem(box)) ?? []; } catch { return []; } };
 	const keep = events => { try { localStorage.setItem(box, JSON.stringify(events)); } catch { /* the page stays as it is until the answer is saved */ } };
+	const drop = id => keep(stored().filter(e => e.id !== id));
 
 	// The page of a text has a sheet for each of its units. Keys and marks are for the one that
 	// was used last, at first the open one.
@@ -134,7 +135,7 @@ function start() {
 		const choiceOf = name => $(`.question[data-name="${name}"]:not([hidden]) input:checked`, form)?.value ?? '';
 		const spans = {}; // by question
 		const why = $('.why', form), problem = $('.problem', form);
-		let kind = form.dataset.kind, draftTimer = 0, drafting = null, dirty = false, sending = false, sent = false, unsaved = false, unkept = false;
+		let kind = form.dataset.kind, draftTimer = 0, drafting = null, dirty = false, sending = false, sent = false, unsaved = false, unkept = false, refused = '';
 
 		// past has the marks before each change, for Ctrl Z.
 		let past = [];
@@ -308,6 +309,7 @@ function start() {
 				try {
 					const {ok, said} = await post(to, {id: newID(), task, key, kind: 'draft', shown, answer: read()}, leaving);
 					unkept = !ok;
+					if (ok && refused) { drop(refused); refused = ''; } // the draft has it now
 					if (sending) return;
 					if (!ok) status(said.error, true); else if (!dirty && !draftTimer) status('Draft saved ' + said.saved.slice(11, 19));
 				} catch {
@@ -332,7 +334,7 @@ function start() {
 			for (let wait = 500; ; wait = Math.min(wait * 2, 5000)) {
 				try {
 					const {ok, said} = await post(to, event);
-					keep(stored().filter(e => e.id !== event.id));
+					drop(event.id);
 					return {ok, said};
 				} catch {
 					status('NOT SAVED', true); // the header may be out of sight
@@ -443,6 +445,14 @@ function start() {
 				list(q);
 				light();
 				changed();
+				return true;
+			},
+			// restore fills in an answer that was refused, unless the page is about something else by now.
+			restore(e) {
+				if (unsaved || sending || e.kind === 'skip' || e.key !== key || e.shown !== shown) return false;
+				$('textarea', why).value = e.reason ?? '';
+				refused = e.id;
+				take(e.answer);
 				return true;
 			},
 			answered: () => kind === 'revise' && !unsaved,
@@ -578,9 +588,19 @@ function start() {
 	// Answers that an earlier page could not send.
 	for (const e of stored()) {
 		post(to, e).then(({ok, said}) => {
-			keep(stored().filter(o => o.id !== e.id));
-			if (!ok) $('.problem', here.form).textContent = 'An answer that could not be sent before was refused: ' + said.error;
-			else if (forms.some(f => f.dataset.key === e.key)) location.href = './';
+			if (ok) {
+				drop(e.id);
+				if (forms.some(f => f.dataset.key === e.key)) location.href = './';
+				return;
+			}
+			// It stays in the browser until it is a draft, is sent again or is discarded.
+			const own = sheets.find(s => s.restore(e)), discard = document.createElement('button'), problem = $('.problem', (own ?? here).form);
+			discard.type = 'button';
+			discard.textContent = 'Discard it';
+			discard.addEventListener('click', () => { drop(e.id); problem.textContent = ''; });
+			problem.textContent = `An answer that could not be sent before was refused: ${said.error}. ` + (own ? 'It is filled in. ' : `It was ${JSON.stringify(e.answer)} ${e.reason ?? ''} `);
+			problem.append(discard);
+			if (own && own !== here) own.open();
 		}, () => { /* the next page tries again */ });
 	}
 }
