@@ -672,9 +672,12 @@ func TestNothingTypedIsLost(t *testing.T) {
 	p.open(open)
 	p.until("document.querySelector('.problem').textContent.includes('could not be sent before was refused')")
 	must(t, chromedp.Do(p.ctx, chromedp.Reload()))
+	p.until("document.querySelector('.problem').textContent.includes('could not be sent before was refused')") // it is kept
+	is[bool](p, "document.querySelector('.problem button').click(), true")
+	must(t, chromedp.Do(p.ctx, chromedp.Reload()))
 	page(3)
 	if got := is[string](p, "document.querySelector('.problem').textContent"); got != "" {
-		t.Errorf("the refusal is shown again: %q", got)
+		t.Errorf("a refusal that was discarded is shown again: %q", got)
 	}
 	p.open(open + "notes")
 	p.until("document.querySelector('#notes textarea')")

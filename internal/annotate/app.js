@@ -97,6 +97,7 @@ function start() {
 
 	const stored = () => { try { return JSON.parse(localStorage.getItem(box)) ?? []; } catch { return []; } };
 	const keep = events => { try { localStorage.setItem(box, JSON.stringify(events)); } catch { /* the page stays as it is until the answer is saved */ } };
+	const drop = id => keep(stored().filter(e => e.id !== id));
 
 	// The page of a text has a sheet for each of its units. Keys and marks are for the one that
 	// was used last, at first the open one.
@@ -134,7 +135,7 @@ function start() {
 		const choiceOf = name => $(`.question[data-name="${name}"]:not([hidden]) input:checked`, form)?.value ?? '';
 		const spans = {}; // by question
 		const why = $('.why', form), problem = $('.problem', form);
-		let kind = form.dataset.kind, draftTimer = 0, draftID = '', sending = false, sent = false, unsaved = false, unkept = false;
+		let kind = form.dataset.kind, draftTimer = 0, drafting = null, dirty = false, sending = false, sent = false, unsaved = false, unkept = false, refused = '';
 
 		// past has the marks before each change, for Ctrl Z.
 		let past = [];
@@ -295,29 +296,45 @@ function start() {
 			draftTimer = setTimeout(draft, 600);
 		}
 
-		async function draft(leaving) {
+		// One draft is under way at a time: of two, the server could store the older one last.
+		function draft(leaving) {
 			draftTimer = 0;
-			if (sending) return;
-			const answer = read(), id = draftID = newID();
-			try {
-				const {ok, said} = await post(to, {id, task, key, kind: 'draft', shown, answer}, leaving);
-				if (id !== draftID || sending) return;
-				unkept = !ok;
-				if (ok) status('Draft saved ' + said.saved.slice(11, 19)); else status(said.error, true);
-			} catch {
-				unkept = true;
-				if (id === draftID && !sending) { status('NOT SAVED: the server does not answer', true); draftTimer = setTimeout(draft, 2000); }
+			dirty = true;
+			drafting ??= drafts(leaving).finally(() => { drafting = null; });
+		}
+		async function drafts(leaving) {
+			while (dirty && !sending) {
+				dirty = false;
+				unkept ||= !leaving; // until the server answers
+				try {
+					const {ok, said} = await post(to, {id: newID(), task, key, kind: 'draft', shown, answer: read()}, leaving);
+					unkept = !ok;
+					if (ok && refused) { drop(refused); refused = ''; } // the draft has it now
+					if (sending) return;
+					if (!ok) status(said.error, true); else if (!dirty && !draftTimer) status('Draft saved ' + said.saved.slice(11, 19));
+				} catch {
+					unkept = true;
+					if (sending) return;
+					status('NOT SAVED: the server does not answer', true);
+					clearTimeout(draftTimer);
+					draftTimer = setTimeout(draft, 2000);
+					return;
+				}
 			}
 		}
-		const flush = leaving => { if (draftTimer) { clearTimeout(draftTimer); return draft(leaving); } };
+		const flush = leaving => {
+			if (draftTimer) { clearTimeout(draftTimer); draft(leaving); }
+			return drafting;
+		};
 
 		// send sends an answer until the server confirms or refuses it.
 		async function send(event) {
 			keep([...stored().filter(e => e.key !== event.key), event]);
+			await drafting;
 			for (let wait = 500; ; wait = Math.min(wait * 2, 5000)) {
 				try {
 					const {ok, said} = await post(to, event);
-					keep(stored().filter(e => e.id !== event.id));
+					drop(event.id);
 					return {ok, said};
 				} catch {
 					status('NOT SAVED', true); // the header may be out of sight
@@ -400,7 +417,7 @@ function start() {
 			});
 		}
 
-		if (form.dataset.draft) fill(JSON.parse(form.dataset.draft));
+		if (form.dataset.draft) fill(JSON.parse(form.dataset.draft) ?? {});
 		ask();
 		return {
 			form, questions, focused, mark, flush,
@@ -430,9 +447,17 @@ function start() {
 				changed();
 				return true;
 			},
+			// restore fills in an answer that was refused, unless the page is about something else by now.
+			restore(e) {
+				if (unsaved || sending || e.kind === 'skip' || e.key !== key || e.shown !== shown) return false;
+				$('textarea', why).value = e.reason ?? '';
+				refused = e.id;
+				take(e.answer);
+				return true;
+			},
 			answered: () => kind === 'revise' && !unsaved,
-			// The last draft keeps a first answer, unless the server refused it or was away; a change or a decision has none.
-			unsent: () => !sent && (sending || unsaved && (kind !== 'submit' || unkept)),
+			// The last draft keeps a first answer, unless the server refused it or has not stored it; a change or a decision has none.
+			unsent: () => !sent && (sending || unsaved && (kind !== 'submit' || unkept || dirty)),
 		};
 	}
 
@@ -563,9 +588,19 @@ function start() {
 	// Answers that an earlier page could not send.
 	for (const e of stored()) {
 		post(to, e).then(({ok, said}) => {
-			keep(stored().filter(o => o.id !== e.id));
-			if (!ok) $('.problem', here.form).textContent = 'An answer that could not be sent before was refused: ' + said.error;
-			else if (forms.some(f => f.dataset.key === e.key)) location.href = './';
+			if (ok) {
+				drop(e.id);
+				if (forms.some(f => f.dataset.key === e.key)) location.href = './';
+				return;
+			}
+			// It stays in the browser until it is a draft, is sent again or is discarded.
+			const own = sheets.find(s => s.restore(e)), discard = document.createElement('button'), problem = $('.problem', (own ?? here).form);
+			discard.type = 'button';
+			discard.textContent = 'Discard it';
+			discard.addEventListener('click', () => { drop(e.id); problem.textContent = ''; });
+			problem.textContent = `An answer that could not be sent before was refused: ${said.error}. ` + (own ? 'It is filled in. ' : `It was ${JSON.stringify(e.answer)} ${e.reason ?? ''} `);
+			problem.append(discard);
+			if (own && own !== here) own.open();
 		}, () => { /* the next page tries again */ });
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -158,6 +159,28 @@ func TestDraftsOfAReplacedText(t *testing.T) {
 			if filled := strings.Contains(w.Body.String(), `data-draft="{&#34;q&#34;:&#34;`+answer); w.Code != 200 || filled == replaced {
 				t.Errorf("%v, text replaced %v: filled in %v, status %d", s, replaced, filled, w.Code)
 			}
+		}
+	}
+}
+
+// A draft from which everything was taken out again fills in nothing: null would stop the page.
+func TestEmptiedDraft(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	d := open(t, at(t, &clock), label, "anna")
+	k, _, _, _ := d.next()
+	for _, answer := range []Answer{{"q": jsontext.Value(`"no"`)}, {}} {
+		_, ev, err := d.see(k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.save(&said{ID: "0123456789abcde" + strconv.Itoa(len(answer)), Kind: eventDraft, Key: d.key(k), Shown: ev.Shown, Answer: answer}, rounds); err != nil {
+			t.Fatal(err)
+		}
+		r, w := httptest.NewRequest("GET", "/", nil), httptest.NewRecorder()
+		r.SetPathValue("key", d.key(k))
+		(&Server{source: d.source, passes: rounds}).subject(w, r, d)
+		if empty := strings.Contains(w.Body.String(), `data-draft=""`); w.Code != 200 || empty != (len(answer) == 0) {
+			t.Errorf("draft %v: nothing filled in %v, status %d", answer, empty, w.Code)
 		}
 	}
 }

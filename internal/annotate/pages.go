@@ -293,7 +293,7 @@ func (d *desk) sheet(k, here slot, shown Shown, ev Event, fresh *freshness) (x s
 			x.Reason = "Reason for the change"
 		}
 	}
-	if own != nil && fresh.has(own) { // of another text, its passages are elsewhere
+	if own != nil && len(own.Answer) > 0 && fresh.has(own) { // of another text, its passages are elsewhere
 		x.Draft = string(encoded(own.Answer))
 	}
 	for i, q := range x.Ask { // what is shown has no keys of the keyboard
