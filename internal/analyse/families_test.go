@@ -85,6 +85,31 @@ func familyWith(t *testing.T, limits map[[3]string][]float64, correction string,
 	return a
 }
 
+// TestIntervalsAgreeWithAdjusted: whatever rules ask, an interval excludes 0 where the adjusted p is
+// below alpha, by each correction.
+func TestIntervalsAgreeWithAdjusted(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 1))
+	for n := range 60 {
+		var up, down [2]int
+		for k := range up {
+			up[k], down[k] = r.IntN(30), r.IntN(15)
+		}
+		limits := map[[3]string][]float64{{"a", "old", "correct"}: {r.Float64() * 0.2}}
+		for _, correction := range []string{"bonferroni", "holm", "hochberg", "bh", "by"} {
+			a := familyWith(t, limits, correction, 200, []string{"a", "b", "old"}, func(arm string, i int) eval.Score {
+				k := map[string]int{"a": 0, "b": 1}[arm]
+				return entry("correct", map[bool]float64{true: 1}[arm == "old" && i < 100 || arm != "old" && i >= down[k] && i < 100+up[k]], 1)
+			}, analyse.Pair{A: "a", B: "old", Primary: true}, analyse.Pair{A: "b", B: "old", Primary: true})
+			for _, arm := range []string{"a", "b"} {
+				c, _ := a.Comparison(arm, "old", "correct")
+				if excludes := c.Low > 0 || c.High < 0; excludes != (c.PAdjusted < 0.05) {
+					t.Errorf("%d, %s, %s: adjusted p %v, %v to %v at %v", n, correction, arm, c.PAdjusted, c.Low, c.High, c.Level)
+				}
+			}
+		}
+	}
+}
+
 // TestFamilyWithLimits: a comparison spares the others only if it excludes what rules ask of it
 // too, whatever its missing scores are.
 func TestFamilyWithLimits(t *testing.T) {
@@ -114,6 +139,7 @@ func TestFamilyWithLimits(t *testing.T) {
 		first, _ := a.Comparison("a", "old", "correct")
 		second, _ := a.Comparison("b", "old", "correct")
 		near(t, name+": the level of a", first.Level, c.first)
+		near(t, name+": the adjusted p of a", first.PAdjusted, min(1, 0.05/(1-c.first)*float64(first.P)))
 		near(t, name+": the level of b", second.Level, c.second)
 	}
 }

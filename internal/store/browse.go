@@ -91,7 +91,7 @@ func (db *DB) ScoresOf(ctx context.Context, run *Run, id int64) (list []eval.Sco
 
 // JudgedByPeople yields the trials of the plan on which people gave verdicts.
 func (db *DB) JudgedByPeople(ctx context.Context, run *Run) iter.Seq2[eval.Judged, error] {
-	return db.outcomes(ctx, inPlan+` AND t.id IN (SELECT p.trial FROM verdicts p WHERE p.run = t.run AND p.source = 'human' AND NOT p.stale)`, run)
+	return db.outcomes(ctx, inPlan+` AND EXISTS (SELECT 1 FROM verdicts p WHERE p.trial = t.id AND p.run = t.run AND p.source = 'human' AND NOT p.stale)`, run)
 }
 
 // PlaceOf finds a trial in a run by its key.

@@ -135,7 +135,7 @@ func (p *point) supports(value string, quote Scalar) (s support) {
 // tokenScore penalises long quotes: 1 up to five quote words per value word, 0
 // from fifteen.
 func tokenScore(value, quote string) float64 {
-	return min(max(1-0.1*(tokenRatio(value, quote)-5), 0), 1)
+	return min(max(1-float64(0.1*(tokenRatio(value, quote)-5)), 0), 1)
 }
 
 func tokenRatio(value, quote string) float64 {

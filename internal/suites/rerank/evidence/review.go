@@ -87,7 +87,7 @@ func percentile(sorted []float64, percent float64) float64 {
 	if below >= len(sorted)-1 {
 		return sorted[len(sorted)-1]
 	}
-	return sorted[below] + (at-float64(below))*(sorted[below+1]-sorted[below])
+	return sorted[below] + float64((at-float64(below))*(sorted[below+1]-sorted[below]))
 }
 
 // amount converts a value to a number: true is 1, a list is its number of

@@ -280,7 +280,7 @@ func (g *generator) dishCount() int {
 }
 
 func (g *generator) taste(s *stable.Stream) taste {
-	t := taste{quality: 1.8 + 3.1*math.Sqrt(s.Float64())}
+	t := taste{quality: 1.8 + float64(3.1*math.Sqrt(s.Float64()))}
 	t.themes = drawn(s, 3+s.IntN(4), len(g.words.Themes))
 	t.dishes = drawn(s, 2+s.IntN(3), g.dishCount())
 	return t
@@ -351,7 +351,7 @@ func (g *generator) writer(s *stable.Stream, before map[int]bool) int {
 
 func (g *generator) review(s *stable.Stream, i, user int, facts []string) catalog.Review {
 	w, t := g.words, g.tastes[i]
-	stars := min(max(math.Round(t.quality+1.6*(s.Float64()-0.5)), 1), 5)
+	stars := min(max(math.Round(t.quality+float64(1.6*(s.Float64()-0.5))), 1), 5)
 	r := catalog.Review{
 		ItemID: g.list[i].ID, UserID: g.byIndex[user].ID, Stars: stars, User: g.about[user],
 		Date:   fmt.Sprintf("%d-%02d-%02d", 2019+s.IntN(6), 1+s.IntN(12), 1+s.IntN(28)),
