@@ -232,6 +232,10 @@ func TestRestarts(t *testing.T) {
 	if _, err := k.Commit("a group", analyse.FewestBlind); err != nil {
 		t.Fatal(err)
 	}
+	// An earlier version, which recorded no settings, began the run: going on is no change.
+	if err := k.add("a group", RunEntry, committed{k.Data, analyse.FewestBlind}); err != nil {
+		t.Fatal(err)
+	}
 	for i, c := range []struct {
 		settings string
 		changed  bool
