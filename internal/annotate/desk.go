@@ -40,7 +40,11 @@ func (p Place) open(t study.Task, q *Queue, source Source, person, version strin
 		return nil, err
 	}
 	d := &desk{part: part{task: t, queue: q, gone: map[Subject]error{}, seen: map[Subject]bool{}}, place: p, source: source, log: log, version: version}
-	if d.work, err = p.workOf(t.Name, person, log.Entries()); err == nil {
+	heads, err := p.headsOf(t.Name, person)
+	if err == nil {
+		d.work, err = p.workOf(t.Name, person, heads, log.Entries())
+	}
+	if err == nil {
 		err = d.rank()
 	}
 	if err != nil {

@@ -345,21 +345,28 @@ func (p Place) ReadWork(task, person string) (*Work, error) {
 	if err := CheckPerson(person); err != nil { // the ledger may name any
 		return nil, err
 	}
+	heads, err := p.headsOf(task, person) // before the file, to which the person may be adding
+	if err != nil {
+		return nil, err
+	}
 	entries, err := ledger.Read(p.workPath(task, person))
 	if err != nil {
 		return nil, err
 	}
-	return p.workOf(task, person, entries)
+	return p.workOf(task, person, heads, entries)
 }
 
-// workOf is the work in the entries of a file, of which the ledger has the heads.
-func (p Place) workOf(task, person string, entries []ledger.Entry) (w *Work, err error) {
-	path := p.workPath(task, person)
+// headsOf are those that the ledger has of a person's file.
+func (p Place) headsOf(task, person string) ([]head, error) {
 	heads, err := entriesOf[head](p, headEntry, task)
+	return slices.DeleteFunc(heads, func(h head) bool { return h.Person != person }), err
+}
+
+// workOf is the work in the entries of a file, which has the heads.
+func (p Place) workOf(task, person string, heads []head, entries []ledger.Entry) (w *Work, err error) {
+	path := p.workPath(task, person)
 	for _, h := range heads {
-		if h.Person == person && err == nil {
-			err = h.Check(path, entries)
-		}
+		err = cmp.Or(err, h.Check(path, entries))
 	}
 	if err == nil {
 		w, err = fold(task, person, path, entries)
