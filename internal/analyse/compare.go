@@ -241,8 +241,8 @@ func (r *Comparison) count(x, y float64, higherIsBetter bool) {
 // correction spends what a comparison leaves to the others, so the levels follow from what rules
 // ask: the p-value of a comparison counts as that of the limit, or of 0, which is the hardest to
 // exclude. What is excluded at its level then holds of all of the family together (Holm 1979,
-// Scandinavian Journal of Statistics 6). Each is corrected by what is known of the others whatever their missing scores are. Those that go the
-// other way count as 1: that an arm is worse than a third spares it nothing where it is better, so
+// Scandinavian Journal of Statistics 6). Each is corrected by what is known of the others whatever
+// their missing scores are. Those that go the other way count as 1: that an arm is worse than a third spares it nothing where it is better, so
 // that a worse arm has no easier tests. This claims no more than the correction of all of them.
 func adjust(a *Analysis, q Question, family []int, again func(index int, level float64) (Comparison, error)) error {
 	var doubts []float64
@@ -335,34 +335,33 @@ func undefinedAs1(p []float64) []float64 {
 // the correction tests it, so interval and corrected p-value agree about 0. Step-wise
 // tests are Holm's at α/(m − i + 1) for the i-th smallest of m p-values up to the first
 // that is not significant, which sets the level of the rest. Hochberg's are at the level of the
-// largest that is significant, and of the next one for the rest. For corrections of the false discovery rate it is that of R selected
-// of m, 1 − αR/m (Benjamini & Yekutieli 2005).
+// largest that is significant, and of the next one for the rest. For corrections of the false
+// discovery rate it is that of R selected of m, 1 − αR/m (Benjamini & Yekutieli 2005).
 func correctedLevel(correction string, alpha float64, p []float64, of int) float64 {
 	m, filled := len(p), undefinedAs1(p)
 	sorted := slices.Sorted(slices.Values(filled))
 	rank := 1 + slices.Index(sorted, filled[of])
 	step := func(i int) float64 { return alpha / float64(m-i+1) }
+	last := func(share func(i int) float64) (i int) { // of a step-up test, the largest that is significant
+		for i = m; i > 0 && !(sorted[i-1] < share(i)); i-- {
+		}
+		return i
+	}
 	share := alpha
 	switch correction {
 	case "", "none":
 	case "holm":
-		last := 1
-		for last < rank && sorted[last-1] < step(last) {
-			last++
+		i := 1
+		for i < rank && sorted[i-1] < step(i) {
+			i++
 		}
-		share = step(last)
+		share = step(i)
 	case "hochberg":
-		rejected := 0
-		for i := 1; i <= m; i++ {
-			if sorted[i-1] < step(i) {
-				rejected = i
-			}
-		}
+		rejected := last(step)
 		if share = step(rejected); rank > rejected {
 			share = step(rejected + 1)
 		}
 	case "bh", "by":
-		selected := 1
 		scale := 1.0
 		if correction == "by" {
 			scale = 0
@@ -370,12 +369,8 @@ func correctedLevel(correction string, alpha float64, p []float64, of int) float
 				scale += 1 / float64(i)
 			}
 		}
-		for i := 1; i <= m; i++ {
-			if sorted[i-1] < alpha*float64(i)/float64(m)/scale {
-				selected = i
-			}
-		}
-		share = alpha * float64(selected) / float64(m) / scale
+		selected := func(i int) float64 { return alpha * float64(i) / float64(m) / scale }
+		share = selected(max(1, last(selected)))
 	default:
 		share = alpha / float64(m)
 	}

@@ -196,13 +196,14 @@ func (x *Experiment) Warnings() []string {
 			list = append(list, fmt.Sprintf("arm %s: a change of its program is not noticed, and one arm could hold answers of two programs: name its files with watch:, or give a version:",
 				strings.TrimPrefix(p.Model, eval.PipelinePrefix)))
 		}
-		if p.Asked() && x.Study.Execution.MaxCost > 0 {
-			list = append(list, fmt.Sprintf("execution.max_cost: it limits what arm %s takes only by the costs that the program says in its answers (usage.cost_usd)",
-				strings.TrimPrefix(p.Model, eval.PipelinePrefix)))
-		}
-		if p.Asked() && x.Study.Execution.MaxTokens > 0 {
-			list = append(list, fmt.Sprintf("execution.max_tokens: it limits what arm %s takes only by the tokens that the program says in its answers (usage)",
-				strings.TrimPrefix(p.Model, eval.PipelinePrefix)))
+		for _, limit := range []struct {
+			set           bool
+			key, of, said string
+		}{{x.Study.Execution.MaxCost > 0, "max_cost", "costs", "usage.cost_usd"}, {x.Study.Execution.MaxTokens > 0, "max_tokens", "tokens", "usage"}} {
+			if p.Asked() && limit.set {
+				list = append(list, fmt.Sprintf("execution.%s: it limits what arm %s takes only by the %s that the program says in its answers (%s)",
+					limit.key, strings.TrimPrefix(p.Model, eval.PipelinePrefix), limit.of, limit.said))
+			}
 		}
 	}
 	if len(x.Study.Assume) > 0 && len(x.rules.All()) == 0 {
