@@ -640,8 +640,8 @@ type began struct {
 }
 
 // Begin records that the kit runs with settings, of which it is given a hash. It refuses data that were
-// not committed, and a second run; a run that was interrupted goes on. If it went on with other settings,
-// those that suit could be chosen: that is recorded too, and the result counts how often.
+// not committed, and a second run; an interrupted run is continued. With other settings a result
+// could be selected: such changes are recorded too, and counted in the result.
 func (k *Kit) Begin(settings string) (changed bool, err error) {
 	commit, ok := k.last(CommitEntry)
 	if !ok {

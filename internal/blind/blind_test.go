@@ -223,7 +223,7 @@ func TestFinishKeepsSmallComparisons(t *testing.T) {
 	}
 }
 
-// Whoever goes on with other settings could choose those that suit: the result counts it.
+// Whoever continues a run with other settings could select a result: changes are counted in it.
 func TestRestarts(t *testing.T) {
 	k := &Kit{dir: t.TempDir(), now: time.Now}
 	if err := os.MkdirAll(filepath.Dir(k.ledger()), 0o755); err != nil {
