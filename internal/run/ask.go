@@ -225,16 +225,20 @@ const soon = time.Second
 func (a *asker) send(ctx context.Context, m *Model, r *eval.Request, call *eval.Call) error {
 	e := a.engine
 	estimate := estimateOf(r, a.stage)
-	answered := e.lines[m.Group].count()
+	begun, answered := e.lines[m.Group].count()
 	for try := 0; ; try++ {
 		failure, err := a.attempt(ctx, m, r, call, estimate)
 		if failure == nil || err != nil {
 			return err
 		}
 		fresh, dead := a.unheard(m, failure)
+		replies, answers := e.lines[m.Group].count()
+		if failure.RetryAfter > 0 && answers > answered && len(e.settings.Retries) > 0 {
+			try, answered = try-1, answers // the provider answers as fast as it likes, one call after the other
+		}
 		last := try >= len(e.settings.Retries)
 		switch {
-		case dead, failure.Unreachable && (failure.Final || last && e.lines[m.Group].count() == answered):
+		case dead, failure.Unreachable && (failure.Final || last && replies == begun):
 			final := e.callError(call, r.Model, failure) // not recorded: it is asked when the run is resumed
 			final.dead = true
 			return final
@@ -242,8 +246,8 @@ func (a *asker) send(ctx context.Context, m *Model, r *eval.Request, call *eval.
 			return e.giveUp(call, r.Model, failure)
 		}
 		wait := failure.RetryAfter
-		if wait <= 0 && !last {
-			wait = e.settings.Retries[try]
+		if (wait <= 0 || try > 0) && !last {
+			wait = max(wait, e.settings.Retries[try])
 		}
 		if fresh {
 			wait = min(wait, soon)
@@ -272,7 +276,7 @@ func (a *asker) unheard(m *Model, failure *model.Error) (fresh, dead bool) {
 		return l.miss()
 	}
 	if !failure.Exited {
-		l.heard()
+		l.heard(false)
 	}
 	return false, false
 }
@@ -362,7 +366,7 @@ func (e *Engine) answer(call *eval.Call, m *Model, pace Pace, response eval.Resp
 		call.Sent[len(call.Sent)-1].Ended = true
 	}
 	call.Response, call.CostUSD = response, costOf(m, response.Usage)
-	e.lines[m.Group].heard()
+	e.lines[m.Group].heard(true)
 	if t := response.Taken; t != nil { // it was paid in its run
 		call.CostUSD, call.LatencyMS, call.Source, call.SourceNumber = t.CostUSD, 1000*t.Seconds, t.Call, t.Run
 		if t.Given {
@@ -414,8 +418,12 @@ func (a *asker) admit(ctx context.Context, g *gate, p Pace) (generation int, ok 
 	waiting.add(1)
 	defer waiting.release(1)
 	a.seat.park(func() bool {
-		if p.Wait(ctx, stopping) {
-			generation, ok = g.enter(ctx, stopping)
+		for p.Wait(ctx, stopping) {
+			if generation, ok = g.enter(ctx, stopping); !ok || p.Open() {
+				break
+			}
+			g.leave(generation, unsaid)
+			ok = false
 		}
 		return ok
 	})

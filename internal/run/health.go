@@ -172,18 +172,22 @@ type line struct {
 	mu      sync.Mutex
 	reached bool // somebody answered in this session
 	missed  int  // requests that nobody received, before reached
-	answers int  // in this session
+	replies int  // in this session, also of failures
+	answers int
 }
 
 // lostAt is the number of requests that nobody receives after which a line that
 // was never reached is dead.
 const lostAt = 3
 
-// heard notes that somebody received a request.
-func (l *line) heard() {
+// heard notes that somebody received a request, and whether he answered it.
+func (l *line) heard(answer bool) {
 	l.mu.Lock()
 	l.reached = true
-	l.answers++
+	l.replies++
+	if answer {
+		l.answers++
+	}
 	l.mu.Unlock()
 }
 
@@ -199,8 +203,8 @@ func (l *line) miss() (fresh, dead bool) {
 	return true, l.missed >= lostAt
 }
 
-func (l *line) count() int {
+func (l *line) count() (replies, answers int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.answers
+	return l.replies, l.answers
 }

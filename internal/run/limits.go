@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -131,8 +132,10 @@ func (g *gate) adapt() {
 
 // A Pace limits the requests to a model.
 type Pace interface {
-	// Free reports whether there is nothing to wait for.
+	// Free reports whether there is nothing to wait for, and Open whether no time is left for
+	// which the provider wants no request.
 	Free() bool
+	Open() bool
 	// Wait waits until a request may be sent. It reports false if the run stops first.
 	Wait(ctx context.Context, stopping <-chan struct{}) bool
 	// Used is told what an answer used, and Refused that the provider wants no request for a
@@ -141,10 +144,37 @@ type Pace interface {
 	Refused(time.Duration)
 }
 
+// A Closing is until when a provider wants no request to a model. The zero value is open.
+type Closing struct {
+	until atomic.Pointer[time.Time] // by the monotonic clock
+}
+
+// Left returns how long the model is closed still: not at all if it is not positive.
+func (c *Closing) Left() time.Duration {
+	if until := c.until.Load(); until != nil {
+		return time.Until(*until)
+	}
+	return 0
+}
+
+func (c *Closing) Open() bool { return c.Left() <= 0 }
+
+// Refused closes the model for a time, unless it is closed for longer.
+func (c *Closing) Refused(wait time.Duration) {
+	until := time.Now().Add(wait)
+	for {
+		now := c.until.Load()
+		if now != nil && !until.After(*now) || c.until.CompareAndSwap(now, &until) {
+			return
+		}
+	}
+}
+
 // A pace limits requests and tokens per minute of one process. Tokens are known only after an
 // answer and are then subtracted from the allowance. If it is negative, the next
 // request waits.
 type pace struct {
+	Closing
 	requests *rate.Limiter
 	tokens   *rate.Limiter
 }
@@ -160,10 +190,7 @@ func newPace(requestsPerMinute, tokensPerMinute float64) *pace {
 	return p
 }
 
-// Refused does nothing: the call waits, and the gate gets narrower.
-func (*pace) Refused(time.Duration) {}
-
-func (p *pace) Free() bool { return p.requests == nil && p.tokens == nil }
+func (p *pace) Free() bool { return p.requests == nil && p.tokens == nil && p.Open() }
 
 func (p *pace) Wait(ctx context.Context, stopping <-chan struct{}) bool {
 	if p.Free() {
@@ -178,6 +205,13 @@ func (p *pace) Wait(ctx context.Context, stopping <-chan struct{}) bool {
 		case <-ctx.Done():
 		}
 	}()
+	for left := p.Left(); left > 0; left = p.Left() {
+		select {
+		case <-time.After(left):
+		case <-ctx.Done():
+			return false
+		}
+	}
 	if p.tokens != nil && p.tokens.WaitN(ctx, 1) != nil {
 		return false
 	}

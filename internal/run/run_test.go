@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/time/rate"
 	"pgregory.net/rapid"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -334,6 +335,7 @@ func TestWhatIsCountedIsAtLeastWhatWasSent(t *testing.T) {
 
 // A refusals pace notes for how long a model is closed for all, and the tokens used.
 type refusals struct {
+	run.Closing
 	used  int
 	waits []time.Duration
 }
@@ -518,6 +520,49 @@ func TestAnOverloadedProviderIsAskedLess(t *testing.T) {
 			t.Errorf("%d refusals for 600 answers: the pace did not adapt", refused)
 		}
 	})
+}
+
+// A provider that takes 50 requests a minute, and says how long to wait for the next, answers all
+// of them at about that pace, whoever waits; the model beside it at its own.
+func TestAStatedWaitLosesNoTrial(t *testing.T) {
+	for _, c := range []struct {
+		concurrency, trials int
+		takes               time.Duration // an answer
+	}{{16, 90, time.Second}, {16, 400, time.Second}, {64, 400, 10 * time.Millisecond}, {2, 100, 10 * time.Millisecond}} {
+		synctest.Test(t, func(t *testing.T) {
+			bucket, other := rate.NewLimiter(50./60, 50), delayed(c.takes)
+			limited := replying(func(int, *eval.Request) error {
+				if r := bucket.Reserve(); r.Delay() > 0 {
+					wait := r.Delay()
+					r.Cancel()
+					return &model.Error{Kind: eval.ErrRateLimited, RetryAfter: wait.Truncate(time.Second) + time.Second}
+				}
+				time.Sleep(c.takes)
+				return nil
+			})
+			s := run.Settings{Concurrency: c.concurrency, Retries: []time.Duration{10 * time.Second, 30 * time.Second, 90 * time.Second}}
+			j, begun := newMemory(), time.Now()
+			m := map[string]*run.Model{"m": {Client: limited, Group: "m"}, "n": {Client: other, Group: "n"}}
+			perform(t, s, j, m, performer{f: func(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
+				for _, name := range []string{"m", "n"} {
+					if _, err := ask.Ask(ctx, name, eval.Request{Model: name, Item: t.Item}); err != nil {
+						return eval.Outcome{}, err
+					}
+				}
+				return eval.Outcome{Kind: eval.OK}, nil
+			}}, trials(c.trials, false))
+			for trial, o := range j.outcomes {
+				if o.Kind != eval.OK {
+					t.Fatalf("%+v: %v: %+v", c, trial, o)
+				}
+			}
+			refused := limited.n.Load() - int64(c.trials)
+			needed := time.Duration(float64(c.trials-50) * 1.2 * float64(time.Second))
+			if took := time.Since(begun); took > needed*3/2+10*time.Second || refused > int64(c.trials) {
+				t.Errorf("%+v: took %v where the provider needs %v, with %d refusals", c, took, needed, refused)
+			}
+		})
+	}
 }
 
 // What a program takes is what it says, and else not known. To read a stored answer costs nothing.

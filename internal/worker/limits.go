@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -18,11 +17,11 @@ import (
 // than allowed. Permits are drawn for the requests that wait here, many at once. Tokens are
 // known after an answer; while more were used than allowed, no permit is given.
 type pace struct {
+	run.Closing
 	w                *Worker
-	name             string       // of the model, which is closed for all
-	row              string       // of its limits: models of one name can have different ones
-	requests, tokens float64      // a minute; 0 is no limit
-	closed           atomic.Int64 // no request before, in nanoseconds since [began]
+	name             string  // of the model, which is closed for all
+	row              string  // of its limits: models of one name can have different ones
+	requests, tokens float64 // a minute; 0 is no limit
 
 	mu      sync.Mutex
 	waiting int
@@ -33,9 +32,6 @@ type pace struct {
 	failed  bool // the last draw
 }
 
-// began is a time of this process, from which the time of day does not count.
-var began = time.Now()
-
 const (
 	held    = 2 * time.Second // that a bucket holds
 	good    = time.Second     // that a permit is
@@ -43,7 +39,7 @@ const (
 )
 
 func (p *pace) Free() bool {
-	return p.requests == 0 && p.tokens == 0 && int64(time.Since(began)) >= p.closed.Load()
+	return p.requests == 0 && p.tokens == 0 && p.Open()
 }
 
 // Wait waits for a permit, or until the model is open again.
@@ -57,7 +53,7 @@ func (p *pace) Wait(ctx context.Context, stopping <-chan struct{}) bool {
 		p.mu.Unlock()
 	}()
 	for {
-		wait := time.Duration(p.closed.Load()) - time.Since(began)
+		wait := p.Left()
 		if wait <= 0 {
 			if p.requests == 0 && p.tokens == 0 || p.take() {
 				return true
@@ -165,7 +161,7 @@ func (w *Worker) hear(ctx context.Context) error {
 		for _, s := range w.sessions {
 			for _, m := range s.Models {
 				if p, is := m.Pace.(*pace); is && p.name == c.Name {
-					p.close(time.Duration(c.Seconds * float64(time.Second)))
+					p.Closing.Refused(time.Duration(c.Seconds * float64(time.Second)))
 				}
 			}
 		}
@@ -185,16 +181,6 @@ func (p *pace) Refused(wait time.Duration) {
 	if wait <= 0 {
 		return
 	}
-	p.close(wait)
+	p.Closing.Refused(wait)
 	_, _ = p.w.pool.Exec(context.Background(), `UPDATE limits SET closed = clock_timestamp() + $2::interval WHERE name = $1 AND closed NOT BETWEEN clock_timestamp() + $2::interval AND clock_timestamp() + $3::interval`, p.name, wait, run.LongestWait) // without it, the others learn it from the provider
-}
-
-func (p *pace) close(wait time.Duration) {
-	until := int64(time.Since(began) + wait)
-	for {
-		now := p.closed.Load()
-		if until <= now || p.closed.CompareAndSwap(now, until) {
-			return
-		}
-	}
 }
