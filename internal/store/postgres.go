@@ -354,7 +354,7 @@ func partition(table string, first int64) string {
 }
 
 // room makes partitions for a run of many trials, unless the tables are busy for so long that
-// other runs would wait for it.
+// other runs would wait for it, or belong to another user.
 func (*postgres) room(ctx context.Context, db *DB, trials int) (first int64, err error) {
 	if trials < manyTrials {
 		return 0, nil
@@ -367,16 +367,17 @@ func (*postgres) room(ctx context.Context, db *DB, trials int) (first int64, err
 			x.exec(fmt.Sprintf(`CREATE TABLE %s PARTITION OF %s FOR VALUES FROM (%d) TO (%d)`, partition(table, first), table, first, first+block))
 		}
 	})
-	var busy *pgconn.PgError
-	if errors.As(err, &busy) && busy.Code == "55P03" {
+	var no *pgconn.PgError
+	if errors.As(err, &no) && (no.Code == "55P03" || no.Code == "42501") {
 		return 0, nil
 	}
 	return first, err
 }
 
+// drop leaves the partitions of another user, whose rows are then removed as those of other runs.
 func (*postgres) drop(x *steps, first int64) {
 	for _, table := range partitioned {
-		x.exec(`DROP TABLE IF EXISTS ` + partition(table, first))
+		x.exec(`DO $$ BEGIN DROP TABLE IF EXISTS ` + partition(table, first) + `; EXCEPTION WHEN insufficient_privilege THEN NULL; END $$`)
 	}
 }
 
@@ -444,7 +445,8 @@ func (*postgres) explain(path string, err error) error {
 		case e.Code == "3D000":
 			remedy = ": create the database first"
 		case e.Code == "42501":
-			remedy = ": the user needs the right to create tables, once, and to read and write them: GRANT CREATE, USAGE ON SCHEMA"
+			remedy = ": the user needs the right to create tables, once, and to read and write them and their sequences: " +
+				"GRANT CREATE, USAGE ON SCHEMA; where another user made the tables, let both be members of the role that owns them (docs/scale.md)"
 		case e.Code == "53100":
 			remedy = ": the disk of the server is full: free some space" + again
 		case e.Code == "53300":

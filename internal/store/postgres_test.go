@@ -47,6 +47,46 @@ func TestAddressesThatCannotBeUsed(t *testing.T) {
 	}
 }
 
+// A user who may read and write the tables of another works without partitions; a member of the
+// role that owns them, with which docs/scale.md has all log in, makes and removes them.
+func TestTablesOfAnotherUser(t *testing.T) {
+	s := postgrestest.Start(t)
+	t.Cleanup(s.Stop)
+	owner := s.Database(t)
+	db := open(t, owner)
+	r, p := newRun(t, db, 20, 1)
+	finish(t, db, r, p)
+	db.Close()
+	for user, rights := range map[string][]string{
+		"guest": {"GRANT USAGE, CREATE ON SCHEMA public TO guest",
+			"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO guest", "GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO guest"},
+		"member": {"GRANT scruple TO member", "ALTER ROLE member IN DATABASE d1 SET role = 'scruple'"},
+	} {
+		s.Exec(t, "d1", "CREATE USER "+user+" PASSWORD 'secret-word'")
+		for _, right := range rights {
+			s.Exec(t, "d1", right)
+		}
+		db := open(t, strings.Replace(owner, "scruple:", user+":", 1))
+		partitions, _ := db.PartitionsForTest(t)
+		theirs, p := newRun(t, db, 20, 1)
+		finish(t, db, theirs, p)
+		if now, _ := db.PartitionsForTest(t); (now > partitions) != (user == "member") {
+			t.Errorf("%s: %d partitions, and %d before", user, now, partitions)
+		}
+		before := contents(t, db, theirs.ID)
+		for _, run := range []*store.Run{theirs, mustRun(t, db, r.ID)} {
+			if run.Archive == nil {
+				if err := db.Archive(t.Context(), run, t.TempDir(), "1"); err != nil {
+					t.Errorf("%s: %v", user, err)
+				}
+			}
+		}
+		if got := contents(t, db, theirs.ID); got != before {
+			t.Errorf("%s: the archive reads\n%s\nnot\n%s", user, got, before)
+		}
+	}
+}
+
 // Two processes write two runs of one store at the same time; a run has one writer.
 func TestOneWriterARun(t *testing.T) {
 	address := postgrestest.Address(t)
