@@ -67,8 +67,14 @@ type BrokenError struct {
 }
 
 func (e *BrokenError) Error() string {
-	return fmt.Sprintf("%s:%d: %v: the file was changed after it was written; restore it from a copy", e.Path, e.Line, e.Err)
+	remedy := "the file was changed after it was written; restore it from a copy"
+	if errors.Is(e.Err, errLineEnd) {
+		remedy = "Git does this where core.autocrlf is set: put the line \"* -text\" into .gitattributes beside the study, and check the folder out again"
+	}
+	return fmt.Sprintf("%s:%d: %v: %s", e.Path, e.Line, e.Err, remedy)
 }
+
+var errLineEnd = errors.New("the line ends as on Windows")
 
 func (e *BrokenError) Unwrap() error { return e.Err }
 
@@ -125,6 +131,9 @@ func parse(path string, data []byte) (entries []Entry, whole int, err error) {
 }
 
 func parseLine(line []byte) (e Entry, err error) {
+	if bytes.HasSuffix(line, []byte("}\r")) {
+		return e, errLineEnd
+	}
 	m := tail.FindSubmatchIndex(line)
 	if m == nil {
 		return e, errors.New("the line does not end with its hash")

@@ -44,6 +44,16 @@ func TestAppendedEntriesAreRead(t *testing.T) {
 	}
 }
 
+func TestLineEndsOfAnotherSystem(t *testing.T) {
+	path, data := written(t, t.TempDir(), "one", "two")
+	if err := os.WriteFile(path, bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(path); err == nil || !strings.Contains(err.Error(), `ledger.jsonl:1: the line ends as on Windows: Git does this where core.autocrlf is set: put the line "* -text"`) {
+		t.Error(err)
+	}
+}
+
 // An append checks the file and its recorded head.
 func TestAddChecks(t *testing.T) {
 	path, data := written(t, t.TempDir(), "one", "two", "three")

@@ -326,13 +326,14 @@ func (p *Planner) models(e *Entry) []*study.Model {
 	return list
 }
 
-// ReadText reads a file in UTF-8, without its byte order mark.
+// ReadText reads a file in UTF-8, without its byte order mark. Lines end as on Unix, so that a
+// prompt is the same in the repositories of all who work on it.
 func ReadText(path string) (string, error) {
 	data, err := dataset.ReadFile(path)
 	if err == nil && !utf8.Valid(data) {
 		err = fmt.Errorf("%s is not UTF-8", path)
 	}
-	return strings.TrimPrefix(string(data), "\ufeff"), err
+	return strings.ReplaceAll(strings.TrimPrefix(string(data), "\ufeff"), "\r\n", "\n"), err
 }
 
 // Pipeline makes the arm of an entry that is a pipeline, which has no models. Its hash

@@ -33,10 +33,10 @@ func TestInit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := []string{filepath.Join(dir, "study.yaml"), filepath.Join(dir, "data", "a.txt"), filepath.Join(dir, ".gitignore")}; !slices.Equal(paths, want) {
+		if want := []string{filepath.Join(dir, "study.yaml"), filepath.Join(dir, "data", "a.txt"), filepath.Join(dir, ".gitignore"), filepath.Join(dir, ".gitattributes")}; !slices.Equal(paths, want) {
 			t.Errorf("wrote %v, want %v", paths, want)
 		}
-		for i, want := range []string{"name: " + name + " # NAME", "NAME", ignored} {
+		for i, want := range []string{"name: " + name + " # NAME", "NAME", ".scruple/*\n!.scruple/ledger.jsonl*\nresults/\n.env\n", "* -text\n"} {
 			if got, _ := os.ReadFile(paths[i]); string(got) != want {
 				t.Errorf("%s holds %q, want %q", paths[i], got, want)
 			}
@@ -56,7 +56,7 @@ func TestInit(t *testing.T) {
 	if err := os.WriteFile(own, []byte("*.log\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if paths, err := s.Init(dir); err != nil || len(paths) != 2 {
+	if paths, err := s.Init(dir); err != nil || len(paths) != 3 {
 		t.Errorf("wrote %v, %v", paths, err)
 	}
 	if got, _ := os.ReadFile(own); string(got) != "*.log\n" {

@@ -49,12 +49,16 @@ func Template(fsys fs.FS, folder string) ([]File, error) {
 // WriteFiles is [disk.CreateAll].
 func WriteFiles(dir string, files []File) ([]string, error) { return disk.CreateAll(dir, files) }
 
-// ignored is a .gitignore: stores and reports are made, and may be large or private. The ledger
-// is the record of what TEST was used for.
-const ignored = ".scruple/*\n!.scruple/ledger.jsonl*\nresults/\n.env\n"
+// forGit are files of a repository that a folder gets if it has none. Stores and reports are made,
+// and may be large or private; the ledger is the record of what TEST was used for. Ledgers, answers
+// of people, gold and data are compared by their bytes, so line ends must stay.
+var forGit = []File{
+	Bytes(".gitignore", []byte(".scruple/*\n!.scruple/ledger.jsonl*\nresults/\n.env\n")),
+	Bytes(".gitattributes", []byte("* -text\n")),
+}
 
 // Init writes a runnable study to a folder and lists the files, the study file
-// first, and a .gitignore if the folder has none. It overwrites nothing.
+// first, and [forGit]. It overwrites nothing.
 func (s *Suite) Init(dir string) ([]string, error) {
 	files, err := s.Starter()
 	if err != nil {
@@ -69,8 +73,10 @@ func (s *Suite) Init(dir string) ([]string, error) {
 		_, err := w.Write(bytes.Replace(text.Bytes(), []byte("NAME"), []byte(StudyName(dir, s.Name)), 1))
 		return err
 	}
-	if _, err := os.Lstat(filepath.Join(dir, ".gitignore")); errors.Is(err, fs.ErrNotExist) {
-		files = append(files, Bytes(".gitignore", []byte(ignored)))
+	for _, f := range forGit {
+		if _, err := os.Lstat(filepath.Join(dir, f.Path)); errors.Is(err, fs.ErrNotExist) {
+			files = append(files, f)
+		}
 	}
 	return WriteFiles(dir, files)
 }
