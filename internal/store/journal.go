@@ -311,9 +311,9 @@ func (j *Journal) write() {
 
 func (j *Journal) commit(g *group) error {
 	ctx := context.Background() // finish a commit even if the run is stopping
-	x := &steps{ctx: ctx, on: j.conn}
-	if x.exec(j.db.engine.begin()); x.err != nil {
-		return j.db.explain(x.err)
+	x, err := j.begin(ctx)
+	if err != nil {
+		return err
 	}
 	j.db.engine.hold(x, j.db, j.run)
 	for table, rows := range g.rows {
@@ -327,6 +327,28 @@ func (j *Journal) commit(g *group) error {
 		_, _ = j.conn.ExecContext(ctx, "ROLLBACK")
 	}
 	return j.db.explain(x.err)
+}
+
+// begin begins a transaction, on another connection if that of the journal is lost: while all calls
+// are in flight it is idle, and a server, or what is between, may end it.
+func (j *Journal) begin(ctx context.Context) (*steps, error) {
+	for try := 0; ; try++ {
+		x := &steps{ctx: ctx, on: j.conn}
+		x.exec(j.db.engine.begin())
+		err := j.db.explain(x.err)
+		if e, is := errors.AsType[*Error](err); !is || !e.Passes || try == mostConnections {
+			return x, err
+		}
+		for i := range j.into {
+			j.into[i].close()
+		}
+		conn, lost := j.db.sql.Conn(ctx) // one that stood idle too, or a new one
+		if lost != nil {
+			return nil, err
+		}
+		_ = j.conn.Close() // which it is
+		j.conn = conn
+	}
 }
 
 func verdictRow(run *Run, item string, trial int64, v *eval.Verdict) []any {

@@ -83,6 +83,8 @@ func Remember(address string) (name string, err error) {
 	return name, nil
 }
 
+const mostConnections = 8 // an export reads six tables side by side
+
 func connect(ctx context.Context, address string) (*DB, error) {
 	name, err := Remember(address)
 	if err != nil {
@@ -95,8 +97,8 @@ func connect(ctx context.Context, address string) (*DB, error) {
 	p := &postgres{holder: fmt.Sprintf("%s %d %s", machine(), os.Getpid(), rand.Text()), held: map[int64]bool{}, leases: leaseTime}
 	config.AfterNetConnect = p.link
 	db := &DB{path: name, sql: sql.OpenDB(postgresConnector{stdlib.GetConnector(*config)}), engine: p}
-	db.sql.SetMaxOpenConns(8) // an export reads six tables side by side
-	db.sql.SetMaxIdleConns(8)
+	db.sql.SetMaxOpenConns(mostConnections)
+	db.sql.SetMaxIdleConns(mostConnections)
 	db.sql.SetConnMaxIdleTime(time.Minute)
 	if err := db.sql.PingContext(ctx); err != nil {
 		db.sql.Close()
@@ -121,6 +123,12 @@ func configOf(name string) (*pgx.ConnConfig, error) {
 	// A process that stands still within a transaction would keep its rows from all others.
 	if key := "idle_in_transaction_session_timeout"; config.RuntimeParams[key] == "" {
 		config.RuntimeParams[key] = strconv.FormatInt(leaseTime.Milliseconds(), 10)
+	}
+	// That of a journal is idle while models answer. PostgreSQL 13 has no such limit.
+	if key := "idle_session_timeout"; config.RuntimeParams[key] == "" {
+		config.AfterConnect = func(ctx context.Context, c *pgconn.PgConn) error {
+			return c.Exec(ctx, `SELECT set_config(name, '0', false) FROM pg_settings WHERE name = '`+key+`'`).Close()
+		}
 	}
 	return config, nil
 }

@@ -87,6 +87,35 @@ func TestTablesOfAnotherUser(t *testing.T) {
 	}
 }
 
+// A server that ends idle connections does not end that of a journal, which is idle while a model
+// answers; and one that was ended or cut is replaced, so that no answer is lost.
+func TestTheConnectionOfAJournalIsLost(t *testing.T) {
+	s := postgrestest.Start(t)
+	t.Cleanup(s.Stop)
+	address := s.Database(t)
+	s.Exec(t, "postgres", "ALTER ROLE scruple SET idle_session_timeout = '300ms'")
+	db := open(t, address)
+	r, p := newRun(t, db, 3, 1)
+	j, err := db.Journal(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seq := range p.Len() {
+		switch seq {
+		case 1:
+			time.Sleep(time.Second)
+		case 2:
+			s.Exec(t, "postgres", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'scruple'")
+		}
+		if err := j.Append(&eval.Call{Trial: p.Trial(seq), Stage: eval.StageRun, Step: "s", Key: "k", Response: eval.Response{Text: "answer"}}); err != nil {
+			t.Fatalf("answer %d: %v", seq, err)
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // Two processes write two runs of one store at the same time; a run has one writer.
 func TestOneWriterARun(t *testing.T) {
 	address := postgrestest.Address(t)

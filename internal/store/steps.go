@@ -236,10 +236,12 @@ func (p *prepared) write(x *steps, values []any) {
 	}
 }
 
+// close closes the statements, which the next write prepares again.
 func (p *prepared) close() {
-	for _, s := range p.statements {
+	for i, s := range p.statements {
 		if s != nil {
 			s.Close()
+			p.statements[i] = nil
 		}
 	}
 }
