@@ -66,12 +66,10 @@ func (a *app) buildKit(o *opened) error {
 			return err
 		}
 	}
+	spec.Record = func(made blind.Made) error { return x.RecordKit(made.Digest, made.Files, a.user()) }
 	made, err := blind.Build(x.File, output, spec)
 	if err != nil {
 		return fmt.Errorf("blind build: %w", err)
-	}
-	if err := x.RecordKit(made.Digest, made.Files, a.user()); err != nil {
-		return err
 	}
 	return a.answer(made, "kit", struct {
 		blind.Made

@@ -105,6 +105,8 @@ type Spec struct {
 	URLs    []string // to which the study sends data
 	Version string   // of this program
 	Program string   // a copy of it to add, "" for none
+	// Record notes the kit before its files are written, so that none is without a note.
+	Record func(Made) error
 }
 
 var errNoData = errors.New("the kit has no data, so a commitment would cover nothing")
@@ -151,14 +153,17 @@ type Made struct {
 func Build(f *study.File, dir string, spec Spec) (m Made, err error) {
 	notEmpty := fmt.Errorf("%s is not empty: choose another folder", dir)
 	entries, err := os.ReadDir(dir)
-	if len(entries) > 0 && !IsKit(dir) {
-		return m, notEmpty
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return m, err
 	}
 	content, places, err := spec.content(f)
 	if err != nil {
 		return m, err
+	}
+	begun, err := os.ReadFile(filepath.Join(dir, kitFile)) // its first file
+	other := func(e fs.DirEntry) bool { return !strings.HasPrefix(e.Name(), "."+kitFile+".") } // not what a killed process left of it
+	if err != nil && slices.ContainsFunc(entries, other) || err == nil && !bytes.Equal(begun, content[kitFile]) {
+		return m, notEmpty
 	}
 	m.Digest, m.Files = dataset.SHA256(content[kitFile]), slices.Sorted(maps.Keys(content))
 	for i, at := range places {
@@ -176,6 +181,11 @@ func Build(f *study.File, dir string, spec Spec) (m Made, err error) {
 			mode = 0o755
 		}
 		files = append(files, disk.New{Path: name, Mode: mode, Write: disk.Bytes(content[name])})
+	}
+	if spec.Record != nil {
+		if err := spec.Record(m); err != nil {
+			return Made{}, err
+		}
 	}
 	_, err = disk.CreateAll(dir, files)
 	if errors.Is(err, fs.ErrExist) {

@@ -111,6 +111,23 @@ func TestBuildGoesOn(t *testing.T) {
 	if _, err := Build(f, kit, spec); err != nil || !IsKit(kit) {
 		t.Errorf("a kit without its last file: %v", err)
 	}
+	whole, recorded := kit+" whole", 0
+	spec.Record = func(m Made) error {
+		if recorded++; IsKit(whole) != (recorded == 2) {
+			t.Errorf("recorded with files: %v", IsKit(whole))
+		}
+		return nil
+	}
+	if err := errors.Join(os.Mkdir(whole, 0o755), os.WriteFile(filepath.Join(whole, "."+kitFile+".7.part"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Build(f, whole, spec); err != nil || recorded != 1 {
+		t.Errorf("killed within the first file: %v, recorded %d times", err, recorded)
+	}
+	if _, err := Build(f, whole, spec); err == nil || recorded != 2 {
+		t.Errorf("killed before it was recorded: %v, recorded %d times", err, recorded)
+	}
+	spec.Record = nil
 	readme := filepath.Join(kit, "README.md")
 	if err := errors.Join(os.Remove(filepath.Join(kit, StudyFile)), os.WriteFile(readme, []byte("own"), 0o600)); err != nil {
 		t.Fatal(err)

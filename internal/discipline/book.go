@@ -190,6 +190,10 @@ type Kit struct {
 	Files  []string `json:"files"` // all that went out
 }
 
+func (b *Book) hasKit(of Owner, digest string) bool {
+	return slices.ContainsFunc(b.Kits, func(k Entry[Kit]) bool { return k.Data.Is(of) && k.Data.Digest == digest })
+}
+
 // A Commitment is the hash of an outsider's data, sent before the run.
 type Commitment struct {
 	Owner

@@ -75,7 +75,7 @@ func (s *Subject) RecordBlind(file, by string) (r analyse.BlindResult, err error
 	}
 	mine := s.Owner()
 	return r, s.write(by, func(desk *Desk) error {
-		if !slices.ContainsFunc(desk.Book.Kits, func(k Entry[Kit]) bool { return k.Data.Is(mine) && k.Data.Digest == r.Kit }) {
+		if !desk.Book.hasKit(mine, r.Kit) {
 			return NotAllowed("the result is of the kit with SHA-256 %s, which the ledger %s does not have: a result counts if it is of a kit that `scruple blind build` made of this study, unchanged", r.Kit, desk.Book.Path)
 		}
 		if !slices.ContainsFunc(desk.Book.Commitments, func(c Entry[Commitment]) bool { return c.Data.Is(mine) && c.Data.Data == r.Data }) {
@@ -98,9 +98,12 @@ func (s *Subject) RecordBlind(file, by string) (r analyse.BlindResult, err error
 	})
 }
 
-// RecordKit appends a kit that was made of the study to its ledger.
+// RecordKit appends a kit that is made of the study to its ledger, once.
 func (s *Subject) RecordKit(digest string, files []string, by string) error {
 	return s.write(by, func(desk *Desk) error {
+		if desk.Book.hasKit(s.Owner(), digest) {
+			return nil
+		}
 		return desk.Add(Kit{Owner: s.Owner(), Digest: digest, Files: files})
 	})
 }
