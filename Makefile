@@ -23,9 +23,11 @@ KILLS ?= 200
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 TARGETS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-# Under the race detector: packages that start goroutines, and of the suites,
-# which are ten times slower there, the tests that use a bench from many.
+# Under the race detector: packages that start goroutines, but for tests that take one step after
+# the other many times, and of the suites, which are ten times slower there, the tests that use a
+# bench from many.
 CONCURRENT = ./internal/serve ./internal/ledger ./internal/annotate ./internal/view ./internal/run ./internal/experiment ./internal/suites/qa ./internal/store ./internal/worker ./internal/score ./internal/dataset ./internal/model/... ./internal/suites/rerank/evidence
+STEPS = ^(TestWalk|TestAmend|TestArchive|TestExampleOfAGrownRun|TestPairTwice)$$
 SUITES = ./internal/suites/extraction ./internal/suites/rerank ./internal/suites/rerank/method ./stats
 
 # With the flags of the README's build the packages are compiled once for it and for the
@@ -69,7 +71,7 @@ lint:
 	$(CHECK) $(GO) run $(STATICCHECK) -tags e2e ./...
 
 race: gcc
-	$(RACE) -timeout 40m -skip '^TestWalk$$' $(CONCURRENT)
+	$(RACE) -timeout 40m -skip '$(STEPS)' $(CONCURRENT)
 	$(RACE) -timeout 40m -run 'TestConformance/concurrent|TestANoTLayersRunAtOnce|TestWorkersDoNotMatter|TestExchangeTest|TestBootstrapClusters|TestResults' $(SUITES)
 
 simulate:
