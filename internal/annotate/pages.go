@@ -295,6 +295,11 @@ func (d *desk) sheet(k, here slot, shown Shown, ev Event, fresh *freshness) (x s
 	own := d.work.drafts[k]
 	switch {
 	case decides:
+		if !ev.Own && given == nil && !d.work.sights[k.subject] { // an answer that they give later is not blind
+			if _, err := d.append(eventSight, Event{Pass: passAdjudicate, Subject: &k.subject}); err != nil {
+				return x, err
+			}
+		}
 		x.Kind, x.Reason, x.Own = eventAdjudicate, "Reason for the verdict", ev.Own
 		for _, a := range ev.both {
 			x.Take = append(x.Take, string(encoded(a)))

@@ -330,5 +330,23 @@ func TestDecisionsShowAnswers(t *testing.T) {
 		if err != nil || ev.Sighted != (i == 0) {
 			t.Errorf("answer %d, decided before or not: sighted %v, %v", i, ev.Sighted, err)
 		}
+		if i == 0 {
+			continue
+		}
+		for range 2 { // the look is stored once
+			k := slot{c.Subject, passAdjudicate}
+			shown, ev, err := carl.see(k)
+			if err == nil {
+				_, err = carl.sheet(k, k, shown, ev, carl.fresh)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, ev, _ = carl.see(k)
+		ev, err = carl.accept(&said{Kind: eventSubmit, Key: carl.key(k), Shown: ev.Shown, Answer: Answer{"q": []byte(`"yes"`)}}, rounds)
+		if err != nil || !ev.Sighted {
+			t.Errorf("answer %d after a look: sighted %v, %v", i, ev.Sighted, err)
+		}
 	}
 }

@@ -397,7 +397,7 @@ func (d *desk) accept(e *said, passes []int) (ev Event, err error) {
 		}
 	}
 	ev.ID, ev.Place, ev.Reason = e.ID, at, strings.TrimSpace(e.Reason)
-	ev.Sighted = k.pass == passAdjudicate || d.work.given[slot{k.subject, passAdjudicate}] != nil // who decided saw answers
+	ev.Sighted = k.pass == passAdjudicate || d.work.sights[k.subject] || d.work.given[slot{k.subject, passAdjudicate}] != nil // who decided saw answers
 	ev.ActiveMS, ev.WallMS = e.ActiveMS, e.WallMS
 	return ev, nil
 }

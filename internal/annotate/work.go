@@ -27,6 +27,7 @@ const (
 	eventAdjudicate = "adjudicate"
 	eventImport     = "import"
 	eventNote       = "note"
+	eventSight      = "sight" // of others' answers, by a person without an own one
 )
 
 // Passes: the first answer, the re-test, and the verdict on two answers that differ.
@@ -171,6 +172,7 @@ type Work struct {
 	given  map[slot]*Given
 	order  []*Given // as they were first answered or skipped
 	drafts map[slot]*Event
+	sights map[Subject]bool
 	ids    map[string]ledger.Entry
 	// starts counts starts of sessions; since counts answers after the last start or break.
 	starts, since int
@@ -220,13 +222,16 @@ func (w *Work) apply(e ledger.Entry) error {
 			k.subject = *ev.Subject
 		}
 		w.notes[k] = ev.Reason
-	case eventDraft, eventSkip, eventSubmit, eventAdjudicate, eventImport, eventRevise:
+	case eventDraft, eventSight, eventSkip, eventSubmit, eventAdjudicate, eventImport, eventRevise:
 		if ev.Subject == nil {
 			return fmt.Errorf("entry %d (%s) has no subject", e.Seq, e.Kind)
 		}
-		if k := (slot{*ev.Subject, ev.Pass}); e.Kind == eventDraft {
+		switch k := (slot{*ev.Subject, ev.Pass}); e.Kind {
+		case eventDraft:
 			w.drafts[k] = &ev
-		} else {
+		case eventSight:
+			w.sights[k.subject] = true
+		default:
 			w.answer(k, e, &ev, at)
 		}
 	default:
@@ -330,7 +335,7 @@ func (w *Work) Memo(topics []string) (list []Note) {
 }
 
 func fold(task, person, path string, entries []ledger.Entry) (*Work, error) {
-	w := &Work{Person: person, Task: task, given: map[slot]*Given{}, drafts: map[slot]*Event{},
+	w := &Work{Person: person, Task: task, given: map[slot]*Given{}, drafts: map[slot]*Event{}, sights: map[Subject]bool{},
 		ids: map[string]ledger.Entry{}, notes: map[noteKey]string{}}
 	for _, e := range entries {
 		if err := w.apply(e); err != nil {
