@@ -297,7 +297,7 @@ func (d *desk) sheet(k, here slot, shown Shown, ev Event, fresh *freshness) (x s
 	case decides:
 		if !ev.Own && given == nil && !d.work.sights[k.subject] { // an answer that they give later is not blind
 			if _, err := d.append(eventSight, Event{Pass: passAdjudicate, Subject: &k.subject}); err != nil {
-				return x, err
+				return x, errors.New(err.Error()) // not for the person, who sends nothing
 			}
 		}
 		x.Kind, x.Reason, x.Own = eventAdjudicate, "Reason for the verdict", ev.Own
