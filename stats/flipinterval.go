@@ -13,23 +13,28 @@ type FlipInterval struct {
 	Estimate float64
 	Exact    bool // all patterns of signs were counted
 
-	tie       float64   // the tolerance on the difference
-	low, high []float64 // the values of δ between which each pattern is as extreme as the data, sorted
+	tie         float64   // the tolerance on the difference
+	sums, sizes []float64 // whose patterns are counted anew for each difference
+	low, high   []float64 // or the values of δ between which each pattern is as extreme as the data, sorted
 }
 
-// mostEnumerated is the number of clusters up to which all patterns of signs are
-// listed for an interval.
-const mostEnumerated = 16
+// All patterns of signs are listed up to mostEnumerated clusters, and counted by halves up to
+// mostCounted: a limit takes some 60 counts, each of 2ⁿᐟ² sums.
+const (
+	mostEnumerated = 16
+	mostCounted    = 24
+)
 
 // SignFlipInterval prepares the interval of the mean difference of clusters with
-// these sums and sizes; sizes of 1 are differences without clusters. Up to 16
+// these sums and sizes; sizes of 1 are differences without clusters. Up to 24
 // clusters all patterns count, otherwise the patterns that [SignFlipRandom] draws
 // with the same seed. Intervals of several levels cost little.
 //
 // Under a pattern with signs s the statistic is |Σs·sum − δ·Σs·size|, which
 // reaches the observed |Σsum − δ·Σsize| between (Σsum − Σs·sum)/(Σsize − Σs·size)
 // and (Σsum + Σs·sum)/(Σsize + Σs·size). The limits of the interval are therefore
-// order statistics of those values.
+// order statistics of those values. The estimate is between the two, so that the p-value of δ
+// falls on either side of it.
 //
 // Source: Tukey & McLaughlin (1963), Sankhyā A 25; Ernst (2004), Statistical
 // Science 19, for inversion of permutation tests.
@@ -55,7 +60,11 @@ func SignFlipInterval(sums, sizes []float64, resamples int, seed uint64, workers
 	if err := checkFinite("totals", []float64{total, n}); err != nil {
 		return nil, err
 	}
-	f := &FlipInterval{Estimate: total / n, Exact: len(sums) <= mostEnumerated, tie: flipTolerance(sums) / n}
+	f := &FlipInterval{Estimate: total / n, Exact: len(sums) <= mostCounted, tie: flipTolerance(sums) / n}
+	if f.Exact && len(sums) > mostEnumerated {
+		f.sums, f.sizes = slices.Clone(sums), slices.Clone(sizes)
+		return f, nil
+	}
 	patterns := resamples + 1
 	if f.Exact {
 		// A pattern and its reverse give the same values: the first sign is fixed.
@@ -98,6 +107,9 @@ func pattern(xs []float64, bits int) float64 {
 // P is the two-sided p-value of the test of a difference: the share of patterns that
 // are as extreme. Of 0 it is that of [SignFlipRandom] with the same draws.
 func (f *FlipInterval) P(difference float64) float64 {
+	if f.sums != nil {
+		return f.share(difference, f.tie*sum(f.sizes))
+	}
 	tie := f.tie + flipTie*math.Abs(difference)
 	count := 0 // of patterns that begin at or below it, without those that end below it
 	for k := range f.low {
@@ -118,9 +130,48 @@ func (f *FlipInterval) Interval(level float64) Interval {
 	if checkLevel(level) != nil {
 		return undefinedInterval(level)
 	}
+	if f.sums != nil {
+		return Interval{f.limit(1-level, -1), f.limit(1-level, 1), level}
+	}
 	// At least a share 1 − level of the patterns is as extreme within the limits.
 	k := max(0, int(math.Ceil((1-level)*float64(len(f.low))-1e-9))-1)
 	return Interval{f.onPaper(f.low[k]), f.onPaper(f.high[len(f.high)-1-k]), level}
+}
+
+// share is the share of patterns that are as extreme as the data under a difference.
+func (f *FlipInterval) share(difference, tie float64) float64 {
+	shifted := make([]float64, len(f.sums))
+	for k, s := range f.sums {
+		shifted[k] = s - difference*f.sizes[k]
+	}
+	a, b := flips(shifted[:len(shifted)/2]), flips(shifted[len(shifted)/2:])
+	// The sums lie symmetrically about 0.
+	return math.Min(1, 2*atLeast(a, b, math.Abs(sum(shifted))-tie)/math.Ldexp(1, len(shifted)))
+}
+
+// limit is the difference farthest on a side whose p-value is not below alpha.
+func (f *FlipInterval) limit(alpha float64, side float64) float64 {
+	far := f.Estimate
+	for k, s := range f.sums {
+		far = side * math.Max(side*far, side*s/f.sizes[k])
+	}
+	in, rounding := f.Estimate, 1e-4*f.tie*sum(f.sizes)
+	out := far + side*math.Max(1, math.Abs(far)) // all have one sign: only their own pattern and its reverse are as extreme
+	if f.share(out, rounding) >= alpha-1e-12 {
+		return math.Inf(int(side))
+	}
+	for range 100 {
+		between := in + (out-in)/2
+		if between == in || between == out {
+			break
+		}
+		if f.share(between, rounding) >= alpha-1e-12 {
+			in = between
+		} else {
+			out = between
+		}
+	}
+	return f.onPaper(in)
 }
 
 // onPaper is the decimal number of which binary sums come within the tolerance.

@@ -185,7 +185,7 @@ func TestRatioDifferenceIsCR2(t *testing.T) {
 // exact test does not reject just inside and rejects just outside.
 func TestSignFlipInterval(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		k := rapid.IntRange(6, 12).Draw(t, "clusters")
+		k := rapid.OneOf(rapid.IntRange(6, 12), rapid.IntRange(17, 20)).Draw(t, "clusters") // listed, or counted by halves
 		sums, sizes := make([]float64, k), make([]float64, k)
 		for i := range sums {
 			sizes[i] = float64(rapid.IntRange(1, 4).Draw(t, "size"))
@@ -227,16 +227,26 @@ func TestSignFlipInterval(t *testing.T) {
 	if err != nil || !math.IsInf(f.Interval(0.95).Low, -1) || !math.IsInf(f.Interval(0.95).High, 1) || math.IsInf(f.Interval(0.8).Low, -1) {
 		t.Errorf("%v, %v", f.Interval(0.95), err)
 	}
-	// Drawn patterns come close to all of them.
+	// Patterns that are counted by halves give what all of a list do, and drawn ones come close.
 	random := rand.New(rand.NewPCG(1, 1))
-	sums, sizes := make([]float64, 16), make([]float64, 16)
-	for i := range sums {
-		sums[i], sizes[i] = random.NormFloat64(), 1
+	for _, c := range []struct {
+		clusters int
+		exact    bool
+		within   float64
+	}{{16, true, 1e-7}, {24, false, 0.02}} {
+		sums, sizes := make([]float64, c.clusters), make([]float64, c.clusters)
+		for i := range sums {
+			sums[i], sizes[i] = random.NormFloat64(), 1
+		}
+		exact, _ := stats.SignFlipInterval(sums, sizes, 1, 1, 2)
+		other, _ := stats.SignFlipInterval(append(sums, 0), append(sizes, 1e-9), 40000, 1, 2) // a cluster of no weight
+		if a, b := exact.Interval(0.95), other.Interval(0.95); other.Exact != c.exact || !(math.Abs(a.Low-b.Low) <= c.within && math.Abs(a.High-b.High) <= c.within) {
+			t.Errorf("%d clusters: %v, with one of no weight %v", c.clusters, a, b)
+		}
 	}
-	exact, _ := stats.SignFlipInterval(sums, sizes, 1, 1, 2)
-	drawn, _ := stats.SignFlipInterval(append(sums, 0), append(sizes, 1e-9), 40000, 1, 2) // a cluster of no weight
-	if a, b := exact.Interval(0.95), drawn.Interval(0.95); drawn.Exact || math.Abs(a.Low-b.Low) > 0.02 || math.Abs(a.High-b.High) > 0.02 {
-		t.Errorf("all patterns %v, drawn %v", a, b)
+	sums := make([]float64, 16)
+	for i := range sums {
+		sums[i] = random.NormFloat64()
 	}
 	// The p-value of drawn patterns is that of the sampled test.
 	for i := range sums {
@@ -268,10 +278,11 @@ func TestSignFlipIntervalOfDecimals(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for n := -10; n <= 10; n++ {
-			at := float64(n) / 20
-			for _, level := range []float64{0.5, 0.8, 0.9, 0.95, 0.99} {
-				if iv, p := f.Interval(level), f.P(at); (iv.Low > at || iv.High < at) != (p < 1-level-1e-12) {
+		for _, level := range []float64{0.5, 0.8, 0.9, 0.95, 0.99} {
+			iv := f.Interval(level)
+			for n := -10; n <= 10; n++ {
+				at := float64(n) / 20
+				if p := f.P(at); (iv.Low > at || iv.High < at) != (p < 1-level-1e-12) {
 					t.Fatalf("p of %v is %v, the interval %v", at, p, iv)
 				}
 			}

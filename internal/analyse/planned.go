@@ -334,12 +334,16 @@ func (t tester) signFlip(r *Comparison, m matched, robust stats.RatioDiff) (read
 	diff := m.differences()
 	f := reading{diff: Number(robust.Diff), t: Undefined(), df: Undefined()}
 	_, sizes := occupied(m.numA, m.denA)
-	inverted, err := stats.SignFlipInterval(diff, sizes, t.q.Study.Resamples, t.seed(r), runtime.GOMAXPROCS(0))
+	// Patterns do not depend on the arms: the difference of b and a is that of a and b, mirrored.
+	inverted, err := stats.SignFlipInterval(diff, sizes, t.q.Study.Resamples, seed(t.q.Run.Seed, r.Stratum, r.Metric), runtime.GOMAXPROCS(0))
 	if err != nil {
 		return f, err
 	}
 	f.Reading = stats.Reading{P: inverted.P(0), Interval: inverted.Interval}
-	how := "exact"
+	how, of := "exact", ""
+	if !inverted.Exact {
+		of = " of those drawn"
+	}
 	if len(diff) > stats.MaxExactFlips {
 		how = fmt.Sprintf("%d drawn", t.q.Study.Resamples)
 	} else if !inverted.Exact {
@@ -350,9 +354,7 @@ func (t tester) signFlip(r *Comparison, m matched, robust stats.RatioDiff) (read
 		// The interval is of drawn patterns: the larger p decides, and the interval has 0 where it
 		// is not significant, so that the two agree.
 		p := max(flips.P, f.P)
-		if p > flips.P {
-			how = fmt.Sprintf("the larger p of all signs and of %d drawn", t.q.Study.Resamples)
-		}
+		how = fmt.Sprintf("the larger p of all signs and of %d drawn", t.q.Study.Resamples)
 		f.Reading = stats.Reading{P: p, Interval: func(level float64) stats.Interval {
 			ci := inverted.Interval(level)
 			if p >= 1-level {
@@ -364,7 +366,7 @@ func (t tester) signFlip(r *Comparison, m matched, robust stats.RatioDiff) (read
 	if ci := inverted.Interval(t.level); math.IsInf(ci.Low, 0) {
 		f.warnings = []string{fmt.Sprintf("no interval: no pattern of the signs of %s is significant", m.units(len(diff)))}
 	}
-	f.method = fmt.Sprintf("sign-flip permutation test over %s, %s; interval by inversion", m.units(len(diff)), how)
+	f.method = fmt.Sprintf("sign-flip permutation test over %s, %s; interval by inversion%s", m.units(len(diff)), how, of)
 	return f, nil
 }
 

@@ -214,6 +214,9 @@ func (p panel) flips(of, metric string, diff, n []float64) eval.Test {
 		return missingTest(name, "fewer than 2 clusters")
 	}
 	flips, err := stats.SignFlipInterval(diff, n, p.q.Study.Resamples, seed(p.q.Run.Seed, nil, "exchange", of, metric), runtime.GOMAXPROCS(0))
+	if err == nil && !flips.Exact {
+		name = fmt.Sprintf("%s, %d patterns drawn", name, p.q.Study.Resamples)
+	}
 	return made(name+"; interval by inversion", err, "", func(t *eval.Test) {
 		t.P, t.Effect, t.Size = Number(flips.P(0)), "difference", effect(flips.Estimate, flips.Interval(p.q.level()).Clamp(-1, 1), len(n))
 	})
