@@ -125,6 +125,11 @@ func TestPanelPairs(t *testing.T) {
 		if !strings.HasPrefix(h.Planned[0].Name, "McNemar, exact") || h.Planned[0].P > 1e-6 {
 			t.Errorf("%+v", h.Planned[0])
 		}
+		// No item is better in the other one: the ratio of the reverse has a number and an interval.
+		reversed, _ := p.Pairs(eval.ArmGroup{Arms: []string{"b"}}, eval.ArmGroup{Arms: []string{"a"}}, "pass")
+		if x, y := h.Planned[0], reversed.Planned[0]; x.Size != y.Size || !y.Size.High.Defined() || x.Effect != "odds ratio, reversed" || y.Effect != "odds ratio" {
+			t.Errorf("%+v, and of the reverse %+v", x, y)
+		}
 	})
 }
 

@@ -178,9 +178,16 @@ func (p panel) mcNemar(of string, table [2][2]int) []eval.Test {
 		return []eval.Test{missingTest("McNemar "+of, err.Error())}
 	}
 	counts := fmt.Sprintf("%d and %d discordant", m.B, m.C)
-	exact := eval.Test{Name: "McNemar, exact, " + of, Statistic: counts, P: Number(m.PExact), Effect: "odds ratio", Size: effect(m.OddsRatio, m.OddsExact, m.Discordant)}
+	ratio := "odds ratio"
+	if m.C == 0 && m.B > 0 { // it is infinite
+		if m, err = stats.McNemarTable([2][2]int{{table[0][0], table[1][0]}, {table[0][1], table[1][1]}}, p.q.level()); err != nil {
+			return []eval.Test{missingTest("McNemar "+of, err.Error())}
+		}
+		ratio = "odds ratio, reversed"
+	}
+	exact := eval.Test{Name: "McNemar, exact, " + of, Statistic: counts, P: Number(m.PExact), Effect: ratio, Size: effect(m.OddsRatio, m.OddsExact, m.Discordant)}
 	chi := eval.Test{Name: "McNemar, χ² with continuity correction, " + of, Statistic: fmt.Sprintf("χ²(1) = %.2f, %s", m.Chi2Continuity, counts), P: Number(m.PContinuity),
-		Effect: "odds ratio", Size: effect(m.OddsRatio, m.OddsWald, m.Discordant)}
+		Effect: ratio, Size: effect(m.OddsRatio, m.OddsWald, m.Discordant)}
 	if m.Discordant == 0 {
 		return []eval.Test{exact}
 	}
@@ -213,7 +220,7 @@ func (p panel) flips(of, metric string, diff, n []float64) eval.Test {
 	if len(n) < 2 {
 		return missingTest(name, "fewer than 2 clusters")
 	}
-	flips, err := stats.SignFlipInterval(diff, n, p.q.Study.Resamples, seed(p.q.Run.Seed, nil, "exchange", of, metric), runtime.GOMAXPROCS(0))
+	flips, err := stats.SignFlipInterval(diff, n, p.q.Study.Resamples, seed(p.q.Run.Seed, nil, "exchange", metric), runtime.GOMAXPROCS(0))
 	if err == nil && !flips.Exact {
 		name = fmt.Sprintf("%s, %d patterns drawn", name, p.q.Study.Resamples)
 	}

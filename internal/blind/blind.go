@@ -160,7 +160,7 @@ func Build(f *study.File, dir string, spec Spec) (m Made, err error) {
 	if err != nil {
 		return m, err
 	}
-	begun, err := os.ReadFile(filepath.Join(dir, kitFile)) // its first file
+	begun, err := os.ReadFile(filepath.Join(dir, kitFile))                                     // its first file
 	other := func(e fs.DirEntry) bool { return !strings.HasPrefix(e.Name(), "."+kitFile+".") } // not what a killed process left of it
 	if err != nil && slices.ContainsFunc(entries, other) || err == nil && !bytes.Equal(begun, content[kitFile]) {
 		return m, notEmpty

@@ -173,7 +173,7 @@ func (c *runComparison) regrade(ctx context.Context) (string, error) {
 
 func (c *runComparison) analyse(ctx context.Context) (*analyse.Analysis, error) {
 	q := c.x.question()
-	q.Comparisons, q.Overall = nil, false
+	q.Comparisons, q.Across, q.Overall = nil, nil, false
 	older, newer := c.sides[0], c.sides[1]
 	if discipline.SplitOf(older.Run) == study.SplitDev || discipline.SplitOf(newer.Run) == study.SplitDev {
 		q.Run.Split = study.SplitDev
