@@ -328,6 +328,11 @@ func (c *conformance) exhibits(t *testing.T, trials []eval.Trial, first []done) 
 			}
 		}
 	}
+	gone := trials[0]
+	gone.Item += " that is gone"
+	if x, err := c.bench.Show(eval.CaseOf(gone, first[0].outcome, first[0].verdicts)); err == nil {
+		t.Errorf("an item that the study has no more is shown: %+v", x)
+	}
 }
 
 // rated compares what the judge rates with what people are shown, who see no verdicts.
