@@ -176,6 +176,9 @@ func (c *conformance) identified(t *testing.T) {
 		if a.ID == "" || arms[a.ID] || a.Hash == "" || len(a.Levels) == 0 {
 			t.Errorf("arm %+v has no unique id, no hash or no levels", a)
 		}
+		if asks := a.Model != "" && !strings.HasPrefix(a.Model, eval.PipelinePrefix); slices.ContainsFunc(a.Levels, func(l eval.Level) bool { return l.Name == "model" }) != asks {
+			t.Errorf("arm %q of model %q has the levels %v", a.ID, a.Model, a.Levels)
+		}
 		arms[a.ID] = true
 	}
 	if !slices.EqualFunc(c.bench.Arms(), c.bench.Arms(), func(a, b eval.Arm) bool { return cmp.Equal(a, b) }) {
