@@ -128,7 +128,7 @@ func TestMeasureBootstrapsAreGeneral(t *testing.T) {
 		agree(t, "calibration error", got, want)
 		equal, err := stats.CalibrationBootstrap(confidence, outcome, stats.CalibrationOptions{Bins: 3, EqualCounts: true}, draws)
 		c, _ := stats.CalibrationCurve(confidence, outcome, stats.CalibrationOptions{Bins: 3, EqualCounts: true, Level: 0.9})
-		if err != nil || math.Abs(equal.Estimate-c.ECE) > 1e-12 {
+		if err != nil || !(math.Abs(equal.Estimate-c.ECE) <= 1e-12) {
 			t.Fatalf("bins of equal size: %v, the curve has %v, %v", equal.Estimate, c.ECE, err)
 		}
 	})

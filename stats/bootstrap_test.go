@@ -37,7 +37,7 @@ func TestBootstrapByHand(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 	// Two of four below, one equal: z0 is Φ⁻¹((2 + 3)/8). Leaving one out gives 8/6, 5/6, 5/4.
-	if math.Abs(b.Z0-0.31863936396437514) > 1e-12 {
+	if !(math.Abs(b.Z0-0.31863936396437514) <= 1e-12) {
 		t.Errorf("z0 %v", b.Z0)
 	}
 	jack := []float64{8.0 / 6, 5.0 / 6, 5.0 / 4}

@@ -144,7 +144,7 @@ func TestGwetAC1Ignores(t *testing.T) {
 		other := slices.Clone(counts)
 		slices.Reverse(other)
 		h, err := stats.GwetAC1(append(other, []int{0, 0, 0}), 0.9)
-		if err != nil || math.Abs(g.AC1-h.AC1) > 1e-12 || math.Abs(g.SE-h.SE) > 1e-9 || g.AC1 > 1+1e-12 {
+		if err != nil || math.IsNaN(g.AC1) != math.IsNaN(h.AC1) || math.IsNaN(g.SE) != math.IsNaN(h.SE) || math.Abs(g.AC1-h.AC1) > 1e-12 || math.Abs(g.SE-h.SE) > 1e-9 || g.AC1 > 1+1e-12 {
 			t.Fatalf("%+v\n%+v, %v", g, h, err)
 		}
 	})

@@ -31,7 +31,7 @@ func TestRoganGladenByHand(t *testing.T) {
 	nan := math.NaN()
 	known := judgedCounts(map[[2]float64]int{{1, 1}: 90, {0, 1}: 10, {1, 0}: 20, {0, 0}: 80}, 0)
 	r, err := stats.CorrectedRate(judgedCounts(map[[2]float64]int{{1, nan}: 120, {0, nan}: 80}, 0), known, 0.95)
-	if err != nil || math.Abs(r.Value-4.0/7) > 1e-12 || r.Undefined != "" || r.Labelled != 0 {
+	if err != nil || !(math.Abs(r.Value-4.0/7) <= 1e-12) || r.Undefined != "" || r.Labelled != 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	p, se, sp, z := 121.9207295/203.841459, 91.0/102, 81.0/102, 1.959963985
@@ -39,7 +39,7 @@ func TestRoganGladenByHand(t *testing.T) {
 	theta := (p + sp - 1) / (se + sp - 1)
 	centre := theta + 2*z*z*(theta*vse-(1-theta)*vsp)
 	half := z * math.Sqrt(vp+theta*theta*vse+(1-theta)*(1-theta)*vsp) / (se + sp - 1)
-	if math.Abs(r.CI.Low-(centre-half)) > 1e-7 || math.Abs(r.CI.High-(centre+half)) > 1e-7 {
+	if !(math.Abs(r.CI.Low-(centre-half)) <= 1e-7) || !(math.Abs(r.CI.High-(centre+half)) <= 1e-7) {
 		t.Errorf("interval %v, want %v to %v", r.CI, centre-half, centre+half)
 	}
 	// A judge that says yes to nearly all corrects nothing, nor one that saw only yes.
@@ -174,7 +174,7 @@ func TestCorrectedDifferencePairs(t *testing.T) {
 		t.Fatal(err)
 	}
 	want, err := stats.PredictionPoweredDiff(a.Judge, b.Judge, a.Human, b.Human, a.Cluster, 0.95)
-	if err != nil || math.Abs(d.Diff-want.Estimate) > 1e-12 || math.Abs(d.SE-want.SE) > 1e-12 {
+	if err != nil || !(math.Abs(d.Diff-want.Estimate) <= 1e-12) || !(math.Abs(d.SE-want.SE) <= 1e-12) {
 		t.Errorf("%+v, want %+v", d, want)
 	}
 	turned := func(j stats.Judged) (out stats.Judged) {
@@ -184,7 +184,7 @@ func TestCorrectedDifferencePairs(t *testing.T) {
 		return out
 	}
 	back, err := stats.CorrectedDifference(turned(a), turned(b), 0.95)
-	if err != nil || math.Abs(back.SE-d.SE) > 1e-12 {
+	if err != nil || !(math.Abs(back.SE-d.SE) <= 1e-12) {
 		t.Errorf("in another order %v, want %v", back.SE, d.SE)
 	}
 	reversed, err := stats.CorrectedDifference(b, a, 0.95)

@@ -22,7 +22,7 @@ func equallySpaced(k int) []float64 {
 func TestFalseCrossing(t *testing.T) {
 	for k, want := range map[int]float64{1: 0.05, 2: 0.083, 3: 0.107, 4: 0.126, 5: 0.142, 10: 0.193, 20: 0.248} {
 		got, err := FalseCrossing(equallySpaced(k), slices.Repeat([]float64{1.959964}, k))
-		if err != nil || math.Abs(2*got-want) > 0.001+0.002*float64(k)/20 {
+		if err != nil || !(math.Abs(2*got-want) <= 0.001+0.002*float64(k)/20) {
 			t.Errorf("%d looks: %.4f, %v; want %.3f", k, 2*got, err, want)
 		}
 	}
@@ -49,7 +49,7 @@ func TestSpendingBounds(t *testing.T) {
 			t.Fatal(err)
 		}
 		for k := range test.want {
-			if math.Abs(got[k]-test.want[k]) > 0.002 {
+			if !(math.Abs(got[k]-test.want[k]) <= 0.002) {
 				t.Errorf("%v: %.4f, want %.4f", test.info, got, test.want)
 				break
 			}
@@ -74,7 +74,7 @@ func TestSpendingBoundsKeepTheLevel(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := FalseCrossing(info, z)
-		if err != nil || math.Abs(got-alpha) > 0.01*alpha {
+		if err != nil || !(math.Abs(got-alpha) <= 0.01*alpha) {
 			t.Errorf("%v at %v: %.5f, %v; want %v", z, info, got, err, alpha)
 		}
 	})

@@ -195,7 +195,7 @@ func TestMixedGradient(t *testing.T) {
 			up[b] += 1e-5
 			down[b] -= 1e-5
 			want := (m.criterion(up) - m.criterion(down)) / 2e-5
-			if math.Abs(grad[b]-want) > 1e-4*(1+math.Abs(want)) {
+			if !(math.Abs(grad[b]-want) <= 1e-4*(1+math.Abs(want))) {
 				t.Fatalf("%v: gradient %v of term %d, by differences %v", f, grad[b], b, want)
 			}
 		}
@@ -252,11 +252,11 @@ func TestMixedInvariance(t *testing.T) {
 			if c == 0 {
 				want += shift
 			}
-			if math.Abs(b.Beta[c]-want) > 1e-4*(scale*a.SE[c]) {
+			if !(math.Abs(b.Beta[c]-want) <= 1e-4*(scale*a.SE[c])) {
 				t.Fatalf("%s is %v, want %v", a.Names[c], b.Beta[c], want)
 			}
 		}
-		if math.Abs(b.Sigma/a.Sigma-scale) > 1e-4*scale {
+		if !(math.Abs(b.Sigma/a.Sigma-scale) <= 1e-4*scale) {
 			t.Fatalf("σ went from %v to %v, scale %v", a.Sigma, b.Sigma, scale)
 		}
 	})
@@ -519,6 +519,9 @@ func TestLikelihoodRatio(t *testing.T) {
 			t.Errorf("%v against %v: %+v", c.full, c.null, r)
 		}
 	}
+	if r := likelihoodRatio("x", -10, -10, 0); r.Undefined == "" || !math.IsNaN(r.P) {
+		t.Errorf("models with the same columns: %+v", r)
+	}
 }
 
 // TestJointDF: the rules of lmerTest 3.1-3 (get_Fstat_ddf).
@@ -589,10 +592,10 @@ func TestAnovaOfUnbalancedLevels(t *testing.T) {
 		e += c.DF / (c.DF - 2)
 		lowest, highest = min(lowest, c.DF), max(highest, c.DF)
 	}
-	if highest-lowest < 5 {
+	if !(highest-lowest >= 5) {
 		t.Fatalf("degrees of freedom from %v to %v: the data are balanced", lowest, highest)
 	}
-	if want := 2 * e / (e - 3); test.NumDF != 3 || math.Abs(test.DenDF/want-1) > 1e-9 || math.Abs(test.F/(squares/3)-1) > 1e-9 {
+	if want := 2 * e / (e - 3); test.NumDF != 3 || !(math.Abs(test.DenDF/want-1) <= 1e-9) || !(math.Abs(test.F/(squares/3)-1) <= 1e-9) {
 		t.Errorf("F(%v, %v) = %v, want F(3, %v) = %v", test.NumDF, test.DenDF, test.F, want, squares/3)
 	}
 }

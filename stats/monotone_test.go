@@ -108,7 +108,7 @@ func TestOneLossLess(t *testing.T) {
 		if fell(x.Low, y.Low) || fell(x.High, y.High) {
 			t.Fatalf("%v became %v with wins %v and losses %v of %v in %d parts", x, y, b, c, sizes, parts)
 		}
-		if p := after.P(); math.Abs(p-(1-level)) > 1e-6 && (p < 1-level) != (y.Low > 0 || y.High < 0) {
+		if p := after.P(); !(math.Abs(p-(1-level)) <= 1e-6) && (p < 1-level) != (y.Low > 0 || y.High < 0) {
 			t.Fatalf("p = %v, %v", p, y)
 		}
 	})
@@ -179,7 +179,7 @@ func TestOneScoreHigher(t *testing.T) {
 		if y.Low < x.Low-near || y.High < x.High-near {
 			t.Fatalf("%v became %v: %v of %v, %v of %v, cluster %d", x, y, numA, denA, numB, denB, at)
 		}
-		if p := after.Reading().P; math.Abs(p-(1-level)) > 1e-6 && (p < 1-level) != (y.Low > 0 || y.High < 0) {
+		if p := after.Reading().P; !(math.Abs(p-(1-level)) <= 1e-6) && (p < 1-level) != (y.Low > 0 || y.High < 0) {
 			t.Fatalf("p = %v, %v", p, y)
 		}
 		now, _ := stats.RatioOfSums(numA, denA, level)
@@ -201,7 +201,7 @@ func TestMonotoneIsT(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := d.Reading(); r.P != d.P || math.Abs(r.Interval(0.95).Low-d.CI.Low) > 1e-12 || math.Abs(r.Interval(0.95).High-d.CI.High) > 1e-12 {
+	if r := d.Reading(); r.P != d.P || !(math.Abs(r.Interval(0.95).Low-d.CI.Low) <= 1e-12) || !(math.Abs(r.Interval(0.95).High-d.CI.High) <= 1e-12) {
 		t.Errorf("p %v, %v; by t %v, %v", r.P, r.Interval(0.95), d.P, d.CI)
 	}
 	// An outlier in favour of a makes t less sure of it, and the monotone interval not.

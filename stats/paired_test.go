@@ -79,7 +79,7 @@ func TestEffectInterval(t *testing.T) {
 				at := func(d float64) dist.NoncentralT {
 					return dist.NoncentralT{DF: p.DF, NCP: d * math.Sqrt(float64(n))}
 				}
-				if up, down := at(iv.Low).Survival(p.T), at(iv.High).CDF(p.T); math.Abs(up/tail-1) > 1e-9 || math.Abs(down/tail-1) > 1e-9 {
+				if up, down := at(iv.Low).Survival(p.T), at(iv.High).CDF(p.T); !(math.Abs(up/tail-1) <= 1e-9) || !(math.Abs(down/tail-1) <= 1e-9) {
 					t.Errorf("n %d, effect %v: tails %v and %v, want %v", n, effect, up, down, tail)
 				}
 			}
@@ -355,10 +355,10 @@ func TestSignedRanksOfMany(t *testing.T) {
 	d := normals(2001, 3)
 	few, _ := stats.WilcoxonSignedRank(d[:500], make([]float64, 500), stats.TwoSided, 0.95)
 	many, _ := stats.WilcoxonSignedRank(d, make([]float64, 2001), stats.TwoSided, 0.95)
-	if math.Abs(few.PExact-few.PContinuity) > 1e-3 || len(few.Warnings) > 0 || !(few.HLCI.Low < few.HodgesLehmann && few.HodgesLehmann < few.HLCI.High) {
+	if !(math.Abs(few.PExact-few.PContinuity) <= 1e-3) || len(few.Warnings) > 0 || !(few.HLCI.Low < few.HodgesLehmann && few.HodgesLehmann < few.HLCI.High) {
 		t.Errorf("500: %+v", few)
 	}
-	if want := median(walshAverages(d)); !math.IsNaN(many.PExact) || math.IsNaN(many.PNormal) || len(many.Warnings) != 1 || math.Abs(many.HodgesLehmann-want) > 1e-10 {
+	if want := median(walshAverages(d)); !math.IsNaN(many.PExact) || math.IsNaN(many.PNormal) || len(many.Warnings) != 1 || !(math.Abs(many.HodgesLehmann-want) <= 1e-10) {
 		t.Errorf("2001: %+v, want the Hodges-Lehmann estimate %v", many, want)
 	}
 }
@@ -368,7 +368,7 @@ func TestSignedRanksOfMany(t *testing.T) {
 func TestMostExactRanks(t *testing.T) {
 	simulation(t)
 	r, err := stats.WilcoxonSignedRank(normals(2000, 3), make([]float64, 2000), stats.TwoSided, 0.95)
-	if err != nil || math.Abs(r.PExact-r.PContinuity) > 1e-3 || len(r.Warnings) > 0 || !(r.HLCI.Low < r.HodgesLehmann && r.HodgesLehmann < r.HLCI.High) {
+	if err != nil || !(math.Abs(r.PExact-r.PContinuity) <= 1e-3) || len(r.Warnings) > 0 || !(r.HLCI.Low < r.HodgesLehmann && r.HodgesLehmann < r.HLCI.High) {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -415,7 +415,7 @@ func TestSignFlipsAgree(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, pair := range [][2]float64{{exact.P, drawn.P}, {exact.PGreater, drawn.PGreater}, {exact.PLess, drawn.PLess}} {
-			if se := math.Sqrt(pair[0]*(1-pair[0])/draws) + 1.0/draws; math.Abs(pair[0]-pair[1]) > 5*se {
+			if se := math.Sqrt(pair[0]*(1-pair[0])/draws) + 1.0/draws; !(math.Abs(pair[0]-pair[1]) <= 5*se) {
 				t.Errorf("n %d: counted %v, drawn %v", n, pair[0], pair[1])
 			}
 		}

@@ -53,14 +53,14 @@ func TestTango(t *testing.T) {
 		if !(iv.Low <= diff && diff <= iv.High && -1 <= iv.Low && iv.High <= 1 && iv.Low < iv.High) {
 			t.Fatalf("%v about %v", iv, diff)
 		}
-		if math.Abs(iv.Low+back.High) > 1e-9 || math.Abs(iv.High+back.Low) > 1e-9 {
+		if !(math.Abs(iv.Low+back.High) <= 1e-9) || !(math.Abs(iv.High+back.Low) <= 1e-9) {
 			t.Fatalf("%v, of the arms exchanged %v", iv, back)
 		}
 		m, err := stats.McNemarTable([2][2]int{{n - b - c, b}, {c, 0}}, level)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b+c > 0 && math.Abs(m.P-(1-level)) > 1e-6 && (iv.Low > 0 || iv.High < 0) != (m.P < 1-level) {
+		if b+c > 0 && !(math.Abs(m.P-(1-level)) <= 1e-6) && (iv.Low > 0 || iv.High < 0) != (m.P < 1-level) {
 			t.Fatalf("%v, but χ² has p = %v", iv, m.P)
 		}
 		if wide := stats.Tango(b, c, n, (1+level)/2); wide.Low > iv.Low+1e-9 || wide.High < iv.High-1e-9 {
@@ -70,7 +70,7 @@ func TestTango(t *testing.T) {
 	const z = 1.959963984540054
 	for _, n := range []int{1, 3, 20, 380, 381, 1e6} {
 		want := z * z / (float64(n) + z*z)
-		if iv := stats.Tango(0, 0, n, 0.95); math.Abs(iv.Low+want) > 1e-9 || math.Abs(iv.High-want) > 1e-9 {
+		if iv := stats.Tango(0, 0, n, 0.95); !(math.Abs(iv.Low+want) <= 1e-9) || !(math.Abs(iv.High-want) <= 1e-9) {
 			t.Errorf("no discordant item of %d: %v, want ±%v", n, iv, want)
 		}
 	}
@@ -110,7 +110,7 @@ func TestComparePairedProportions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if math.Abs(r.FlipsP()-flips.P) > 1e-12 {
+		if !(math.Abs(r.FlipsP()-flips.P) <= 1e-12) {
 			t.Fatalf("p = %v, by enumeration %v", r.FlipsP(), flips.P)
 		}
 		m, err := stats.McNemarTable(table, 0.95)
@@ -118,7 +118,7 @@ func TestComparePairedProportions(t *testing.T) {
 			t.Fatal(err)
 		}
 		iv := r.Interval(0.95)
-		if single && (math.Abs(r.FlipsP()-m.PExact) > 1e-12 || len(n) >= 6 && iv != m.Tango) {
+		if single && (!(math.Abs(r.FlipsP()-m.PExact) <= 1e-12) || len(n) >= 6 && iv != m.Tango) {
 			t.Fatalf("p = %v, %v; McNemar's %v, %v", r.FlipsP(), iv, m.PExact, m.Tango)
 		}
 	})
@@ -140,7 +140,7 @@ func TestPairedProportionsWithoutSpread(t *testing.T) {
 	r, err := stats.ComparePairedProportions(none, none, two, 0.95)
 	z := 1.959963984540054
 	open := z * z / (12/1.3 + z*z)
-	if iv := r.Interval(0.95); err != nil || math.Abs(iv.Low+open) > 1e-12 || math.Abs(iv.High-open) > 1e-12 || r.P() != 1 {
+	if iv := r.Interval(0.95); err != nil || !(math.Abs(iv.Low+open) <= 1e-12) || !(math.Abs(iv.High-open) <= 1e-12) || r.P() != 1 {
 		t.Errorf("%+v, %v, %v; want %v", r, iv, err, open)
 	}
 }
@@ -175,7 +175,7 @@ func TestRatioDifferenceIsCR2(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string][2]float64{"difference": {d.Diff, r.Beta[0]}, "standard error": {d.SE, r.CR2[0]}, "df": {d.DF, r.DF[0]}, "p": {d.P, r.P[0]}} {
-		if math.Abs(c[0]-c[1]) > 1e-10*math.Abs(c[1]) {
+		if !(math.Abs(c[0]-c[1]) <= 1e-10*math.Abs(c[1])) {
 			t.Errorf("%s = %.15g, by regression %.15g", name, c[0], c[1])
 		}
 	}

@@ -123,12 +123,12 @@ func TestMcNemarSizeHasItsPower(t *testing.T) {
 		got, _ := d.Power(n)
 		more, _ := d.Size(power + 0.005)
 		turned, _ := stats.McNemarDesign{P10: d.P01, P01: d.P10, Alpha: d.Alpha}.Size(power)
-		if math.Abs(got-power) > 1e-9 || more <= n || !alike(turned, n) {
+		if !(math.Abs(got-power) <= 1e-9) || more <= n || !alike(turned, n) {
 			t.Fatalf("%+v: %v items, power %v, want %v; %v for more, %v turned round", d, n, got, power, more, turned)
 		}
 		half := (d.P10 + d.P01) / 2
 		smallest, err := stats.McNemarDesign{P10: half, P01: half, Alpha: d.Alpha}.Detectable(n, power)
-		if want := d.P10 - d.P01; err != nil || math.Abs(smallest-want) > 1e-9 {
+		if want := d.P10 - d.P01; err != nil || !(math.Abs(smallest-want) <= 1e-9) {
 			t.Fatalf("%+v: %v items detect %v, %v, want %v", d, n, smallest, err, want)
 		}
 	})
@@ -149,7 +149,7 @@ func TestClusteredDesign(t *testing.T) {
 		}
 		power, _ := d.Power(smallest)
 		clusters, err := d.ClustersFor(smallest, 0.8)
-		if err != nil || math.Abs(power-0.8) > 1e-9 || math.Abs(clusters-d.Clusters) > 1e-6*d.Clusters {
+		if err != nil || !(math.Abs(power-0.8) <= 1e-9) || !(math.Abs(clusters-d.Clusters) <= 1e-6*d.Clusters) {
 			t.Fatalf("%+v: detectable %v, with power %v, in %v clusters, %v", d, smallest, power, clusters, err)
 		}
 		single := d
@@ -190,7 +190,7 @@ func TestClusteredPowerBySimulation(t *testing.T) {
 			found++
 		}
 	}
-	if rate := float64(found) / trials; math.Abs(rate-want) > 4*math.Sqrt(want*(1-want)/trials) {
+	if rate := float64(found) / trials; !(math.Abs(rate-want) <= 4*math.Sqrt(want*(1-want)/trials)) {
 		t.Errorf("power %v, %v of the simulated studies", want, rate)
 	}
 }

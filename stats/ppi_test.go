@@ -279,7 +279,7 @@ func TestPPIDifference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Labelled != 4 || d.Unlabelled != 2 || math.Abs(d.HumanMean-0.5) > 1e-12 {
+	if d.Labelled != 4 || d.Unlabelled != 2 || !(math.Abs(d.HumanMean-0.5) <= 1e-12) {
 		t.Errorf("%+v", d)
 	}
 	one, err := stats.PredictionPowered([]float64{1, 2, 3}, []float64{1, nan, nan}, 0.95)
@@ -411,7 +411,7 @@ func TestPPIInvariance(t *testing.T) {
 		}
 		same := func(what string, judge, human []float64, cluster []int, by float64) {
 			got, err := stats.PredictionPoweredClusters(judge, human, cluster, 0.9)
-			if err != nil || math.Abs(got.Estimate-want.Estimate-by) > 1e-9 || math.Abs(got.SE-want.SE) > 1e-9 || math.Abs(got.Lambda-want.Lambda) > 1e-9 {
+			if err != nil || !(math.Abs(got.Estimate-want.Estimate-by) <= 1e-9) || !(math.Abs(got.SE-want.SE) <= 1e-9) || !(math.Abs(got.Lambda-want.Lambda) <= 1e-9) {
 				t.Fatalf("%s: %+v, want %+v, %v", what, got, want, err)
 			}
 		}

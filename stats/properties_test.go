@@ -138,7 +138,7 @@ func TestBootstrapOfMeans(t *testing.T) {
 	}
 	p, _ := stats.PairedT(xs, zeros, 0.95)
 	se := p.SE * math.Sqrt(79.0/80)
-	if math.Abs(b.SD/se-1) > 0.03 || math.Abs(b.BCa.Low-p.CI.Low) > 0.15*se || math.Abs(b.BCa.High-p.CI.High) > 0.15*se {
+	if !(math.Abs(b.SD/se-1) <= 0.03) || !(math.Abs(b.BCa.Low-p.CI.Low) <= 0.15*se) || !(math.Abs(b.BCa.High-p.CI.High) <= 0.15*se) {
 		t.Errorf("spread %.4f, of the mean %.4f; BCa %v, t %v", b.SD, se, b.BCa, p.CI)
 	}
 	d, err := stats.ClusterBootstrapDiff(xs, ones, xs, ones, stats.BootstrapOptions{Resamples: 100, Level: 0.95, Seed: 1})
@@ -226,11 +226,11 @@ func TestPowerIsMonotone(t *testing.T) {
 		}
 		if p > 0.1 && p < 0.999 {
 			size, err := stats.PairedSize(dz, p, 0.05, stats.TwoSided)
-			if err != nil || math.Abs(size-n) > 1e-5*n {
+			if err != nil || !(math.Abs(size-n) <= 1e-5*n) {
 				t.Fatalf("size %v for the power of %v pairs, %v", size, n, err)
 			}
 			effect, err := stats.PairedEffect(n, p, 0.05, stats.TwoSided)
-			if err != nil || math.Abs(effect-dz) > 1e-6 {
+			if err != nil || !(math.Abs(effect-dz) <= 1e-6) {
 				t.Fatalf("effect %v, want %v, %v", effect, dz, err)
 			}
 		}
@@ -250,7 +250,7 @@ func TestTOSTIsTheInterval(t *testing.T) {
 			t.Fatal(err)
 		}
 		within := r.CI.Low > -margin && r.CI.High < margin
-		if r.Equivalent != within && math.Abs(r.P-0.05) > 1e-9 {
+		if r.Equivalent != within && !(math.Abs(r.P-0.05) <= 1e-9) {
 			t.Fatalf("%+v", r)
 		}
 	})

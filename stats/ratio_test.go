@@ -36,7 +36,7 @@ func TestProportionOfSumsAgreesWithSurvey(t *testing.T) {
 		"df":         {r.DF, 21},
 		"low":        {r.CI.Low, 0.593768934087682},
 	} {
-		if math.Abs(c.got-c.want) > 1e-12 {
+		if !(math.Abs(c.got-c.want) <= 1e-12) {
 			t.Errorf("%s = %.15g, want %.15g", name, c.got, c.want)
 		}
 	}
@@ -95,7 +95,7 @@ func TestProportionOfEqualReplicates(t *testing.T) {
 		}
 		r, err := stats.ProportionOfSums(num, den, 3*28, 0.95)
 		want := stats.Wilson(right, 28, 0.95)
-		if err != nil || math.Abs(r.CI.Low-want.Low) > 1e-12 || math.Abs(r.CI.High-want.High) > 1e-12 {
+		if err != nil || !(math.Abs(r.CI.Low-want.Low) <= 1e-12) || !(math.Abs(r.CI.High-want.High) <= 1e-12) {
 			t.Errorf("%d of 28: %v, %v; want %v", right, r.CI, err, want)
 		}
 	}
@@ -118,7 +118,7 @@ func TestProportionOfSumsOfTheComplement(t *testing.T) {
 			t.Fatal(errA, errB)
 		}
 		for _, d := range []float64{a.Value + b.Value - 1, a.CI.Low + b.CI.High - 1, a.CI.High + b.CI.Low - 1} {
-			if math.Abs(d) > 1e-9 {
+			if !(math.Abs(d) <= 1e-9) {
 				t.Fatalf("%+v and %+v of %v in %v", a, b, num, den)
 			}
 		}
@@ -133,7 +133,7 @@ func TestProportionOfSumsWithoutSpread(t *testing.T) {
 	open := z * z / (8/1.3 + z*z)
 	none, err := stats.ProportionOfSums(make([]float64, 4), twos, 8, 0.95)
 	all, _ := stats.ProportionOfSums(twos, twos, 8, 0.95)
-	if err != nil || none.CI.Low != 0 || all.CI.High != 1 || math.Abs(none.CI.High-open) > 1e-12 || math.Abs(all.CI.Low-(1-open)) > 1e-12 || len(none.Warnings) != 2 {
+	if err != nil || none.CI.Low != 0 || all.CI.High != 1 || !(math.Abs(none.CI.High-open) <= 1e-12) || !(math.Abs(all.CI.Low-(1-open)) <= 1e-12) || len(none.Warnings) != 2 {
 		t.Errorf("%+v, %+v, %v; want %v", none, all, err, open)
 	}
 	for _, c := range []struct{ num, den, outcomes float64 }{{3, 2, 8}, {-1, 2, 8}, {1, 2, 1}, {1, 2, math.NaN()}, {1, 2, math.Inf(1)}} {

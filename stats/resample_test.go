@@ -35,7 +35,7 @@ func TestBootstrapClusters(t *testing.T) {
 			t.Fatalf("replicate %d is %v, the ratio's is %v", k, got.Replicates[k], want.Replicates[k])
 		}
 	}
-	if math.Abs(got.BCa.Low-want.BCa.Low) > 1e-12 || math.Abs(got.BCa.High-want.BCa.High) > 1e-12 {
+	if !(math.Abs(got.BCa.Low-want.BCa.Low) <= 1e-12) || !(math.Abs(got.BCa.High-want.BCa.High) <= 1e-12) {
 		t.Errorf("BCa is %v, the ratio's is %v", got.BCa, want.BCa)
 	}
 	undefined, err := stats.BootstrapClusters(3, func([]int) float64 { return math.NaN() }, o)

@@ -138,7 +138,7 @@ func TestRobustByDefinition(t *testing.T) {
 	}
 	near := func(what string, got, want float64) {
 		t.Helper()
-		if math.Abs(got-want) > 1e-9*math.Abs(want)+1e-13 {
+		if !(math.Abs(got-want) <= 1e-9*math.Abs(want)+1e-13) {
 			t.Errorf("%s is %v, by definition %v", what, got, want)
 		}
 	}

@@ -87,7 +87,7 @@ func TestSequenceNarrows(t *testing.T) {
 			if i > 0 && (a[i].Low < a[i-1].Low || a[i].High > a[i-1].High) {
 				t.Fatalf("the interval grew from %v to %v", a[i-1], a[i])
 			}
-			if math.Abs(a[i].Low+b[i].High) > 1e-12 || math.Abs(a[i].High+b[i].Low) > 1e-12 {
+			if !(math.Abs(a[i].Low+b[i].High) <= 1e-12) || !(math.Abs(a[i].High+b[i].Low) <= 1e-12) {
 				t.Fatalf("%v and its mirror image %v", a[i], b[i])
 			}
 		}
@@ -201,7 +201,7 @@ func TestSequenceScales(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range a {
-			if math.Abs(origin+unit*a[i].Low-b[i].Low) > 1e-9 || math.Abs(origin+unit*a[i].High-b[i].High) > 1e-9 {
+			if !(math.Abs(origin+unit*a[i].Low-b[i].Low) <= 1e-9) || !(math.Abs(origin+unit*a[i].High-b[i].High) <= 1e-9) {
 				t.Fatalf("%v, scaled %v", a[i], b[i])
 			}
 		}

@@ -80,7 +80,7 @@ func TestRatioAtTheBoundary(t *testing.T) {
 		t.Fatal(err)
 	}
 	// 0 of 40: the Wilson interval is [0, z²/(n+z²)] = [0, 3.8415/43.8415].
-	if r.Value != 0 || r.CI.Low != 0 || math.Abs(r.CI.High-0.0876219) > 1e-6 || len(r.Warnings) == 0 {
+	if r.Value != 0 || r.CI.Low != 0 || !(math.Abs(r.CI.High-0.0876219) <= 1e-6) || len(r.Warnings) == 0 {
 		t.Errorf("0 of 40: %+v", r)
 	}
 	if r, _ = stats.RatioOfSums(ones, ones, 0.95); r.CI.High != 1 || r.CI.Low > 0.92 || r.CI.Low < 0.90 {
@@ -121,7 +121,7 @@ func TestRatioDifferenceIsWelchForDisjointClusters(t *testing.T) {
 		"low": {alike.CI.Low, 1.0534648919901153}, "high": {alike.CI.High, 4.9465351080098845},
 		"freedom of the limits": {alike.Freedom(), 3.8461538461538463}, "t of other variances": {other.T, 1.3526221412492938},
 	} {
-		if math.Abs(c.got-c.want) > 1e-10 {
+		if !(math.Abs(c.got-c.want) <= 1e-10) {
 			t.Errorf("%s = %.15g, want %.15g", name, c.got, c.want)
 		}
 	}
@@ -182,7 +182,7 @@ func TestPairedTProperties(t *testing.T) {
 		if !(ab.P >= 0 && ab.P <= 1) || ab.CI.Low > ab.MeanDiff || ab.CI.High < ab.MeanDiff {
 			t.Fatalf("out of range: %+v", ab)
 		}
-		if spans := ab.CI.Low <= 0 && ab.CI.High >= 0; spans != (ab.P >= 0.05) && math.Abs(ab.P-0.05) > 1e-9 {
+		if spans := ab.CI.Low <= 0 && ab.CI.High >= 0; spans != (ab.P >= 0.05) && !(math.Abs(ab.P-0.05) <= 1e-9) {
 			t.Fatalf("the interval and p disagree: %+v", ab)
 		}
 	})
@@ -235,7 +235,7 @@ func TestAdjust(t *testing.T) {
 		"bonferroni": {stats.Bonferroni(p), []float64{0.03, 0.12, 0.09}},
 	} {
 		for i, want := range c.want {
-			if math.Abs(c.got[i]-want) > 1e-15 {
+			if !(math.Abs(c.got[i]-want) <= 1e-15) {
 				t.Errorf("%s[%d] = %v, want %v", name, i, c.got[i], want)
 			}
 		}

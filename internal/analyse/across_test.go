@@ -69,7 +69,7 @@ func noisy(seed uint64, effect map[string]float64) func(int, string) float64 {
 
 func same12(t *testing.T, what string, got analyse.Number, want float64) {
 	t.Helper()
-	if math.Abs(float64(got)-want) > 1e-12 {
+	if !(math.Abs(float64(got)-want) <= 1e-12) {
 		t.Errorf("%s is %v, want %v", what, got, want)
 	}
 }
@@ -152,7 +152,7 @@ func TestAcrossStrata(t *testing.T) {
 	}
 	variance *= n / (n - 2.0) // of 30 items in each
 	same12(t, "difference", r.Pairs[0].Diff, means[0]-means[1])
-	if z := math.Abs(means[0]-means[1]) / math.Sqrt(variance); math.Abs(math.Erfc(z/math.Sqrt2)-float64(r.P)) > 0.02 {
+	if z := math.Abs(means[0]-means[1]) / math.Sqrt(variance); !(math.Abs(math.Erfc(z/math.Sqrt2)-float64(r.P)) <= 0.02) {
 		t.Errorf("p is %v, by the normal distribution %v", r.P, math.Erfc(z/math.Sqrt2))
 	}
 }

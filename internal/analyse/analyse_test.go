@@ -83,7 +83,7 @@ func sources() analyse.Sources {
 
 func near(t *testing.T, what string, got analyse.Number, want float64) {
 	t.Helper()
-	if math.IsNaN(want) != !got.Defined() || got.Defined() && math.Abs(float64(got)-want) > 1e-9 {
+	if math.IsNaN(want) != !got.Defined() || got.Defined() && !(math.Abs(float64(got)-want) <= 1e-9) {
 		t.Errorf("%s = %v, want %v", what, float64(got), want)
 	}
 }

@@ -28,7 +28,7 @@ func TestCorrectedByHand(t *testing.T) {
 	add(1, 0, 2)
 	add(0, 0, 8)
 	m, ok := correctedByJudge(judged, known, 0.95)
-	if !ok || math.Abs(float64(m.Value)-4.0/7) > 1e-12 || !(m.Low < m.Value && m.Value < m.High) || m.Low < 0 || m.High > 1 || m.N != 100 {
+	if !ok || !(math.Abs(float64(m.Value)-4.0/7) <= 1e-12) || !(m.Low < m.Value && m.Value < m.High) || m.Low < 0 || m.High > 1 || m.N != 100 {
 		t.Errorf("%+v, %v", m, ok)
 	}
 	if _, ok := correctedByJudge(judged, known[:40], 0.95); ok {

@@ -16,7 +16,7 @@ func TestFigures(t *testing.T) {
 	from := sources()
 	from.Report = func(r eval.Results) ([]eval.Block, error) {
 		x, ok := r.Estimate("x", "value")
-		if !ok || math.Abs(float64(x.Value)-0.5) > 1e-12 {
+		if !ok || !(math.Abs(float64(x.Value)-0.5) <= 1e-12) {
 			t.Errorf("x has %v, %v", x, ok)
 		}
 		in, ok := r.EstimateIn("x", "value", eval.Level{Name: "type", Value: "contract"})
@@ -37,7 +37,7 @@ func TestFigures(t *testing.T) {
 		if effort, unit := r.Effort("x"); unit != "calls a trial" {
 			t.Errorf("effort of x is %v %s beside y, whose price is unknown", effort, unit)
 		}
-		if effort, unit := r.Effort("y"); math.Abs(effort-4.0/3) > 1e-12 || unit != "calls a trial" {
+		if effort, unit := r.Effort("y"); !(math.Abs(effort-4.0/3) <= 1e-12) || unit != "calls a trial" {
 			t.Errorf("effort of y, whose price is unknown, is %v %s", effort, unit)
 		}
 		if p := r.SameRate([]string{"x"}, []string{"fabrication"}); !math.IsNaN(p[0]) {
@@ -70,10 +70,10 @@ func TestAssociate(t *testing.T) {
 	from.Report = func(r eval.Results) ([]eval.Block, error) {
 		list := r.(eval.Associator).Associate([][2][2]int{{{4, 1}, {1, 4}}, {{1, 5}, {0, 4}}, {}})
 		a := list[0]
-		if math.Abs(float64(a.Lift)-1.6) > 1e-12 || math.Abs(float64(a.P)-52.0/252) > 1e-12 || a.Paired != 1 {
+		if !(math.Abs(float64(a.Lift)-1.6) <= 1e-12) || !(math.Abs(float64(a.P)-52.0/252) <= 1e-12) || a.Paired != 1 {
 			t.Errorf("%+v", a)
 		}
-		if math.Abs(float64(list[1].Paired)-0.0625) > 1e-12 || math.Abs(float64(a.Adjusted)-104.0/252) > 1e-12 {
+		if !(math.Abs(float64(list[1].Paired)-0.0625) <= 1e-12) || !(math.Abs(float64(a.Adjusted)-104.0/252) <= 1e-12) {
 			t.Errorf("%+v", list)
 		}
 		if list[2].Lift.Defined() || list[2].Paired.Defined() {

@@ -73,7 +73,7 @@ func TestIntervalOfProportion(t *testing.T) {
 			t.Fatal(err)
 		}
 		hit, _ := a.Estimate("x", "hit")
-		if math.Abs(float64(hit.Low)-want.CI.Low) > 1e-12 || math.Abs(float64(hit.High)-want.CI.High) > 1e-12 || !strings.Contains(hit.Method, "Wilson") {
+		if !(math.Abs(float64(hit.Low)-want.CI.Low) <= 1e-12) || !(math.Abs(float64(hit.High)-want.CI.High) <= 1e-12) || !strings.Contains(hit.Method, "Wilson") {
 			t.Errorf("%d replicates: %+v, want %+v", replicates, hit, want)
 		}
 		share, _ := a.Estimate("x", "share")
@@ -103,7 +103,7 @@ func TestBootstrapIntervals(t *testing.T) {
 		if x.Low != again.Low || x.High != again.High || x.Low == formula.Low {
 			t.Errorf("%s: %v to %v, then %v to %v; by formula from %v", metric, x.Low, x.High, again.Low, again.High, formula.Low)
 		}
-		if !strings.Contains(x.Method, "bootstrap") || math.Abs(float64(x.Low-formula.Low)) > 0.1 || x.Low > x.Value || x.High < x.Value {
+		if !strings.Contains(x.Method, "bootstrap") || !(math.Abs(float64(x.Low-formula.Low)) <= 0.1) || x.Low > x.Value || x.High < x.Value {
 			t.Errorf("%+v beside %+v", x, formula)
 		}
 	}

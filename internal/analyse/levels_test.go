@@ -70,7 +70,7 @@ func TestBeyond(t *testing.T) {
 		a, b string
 		want float64
 	}{{"a", "b", at(0.5)}, {"b", "a", at(-0.5)}, {"c", "d", at(0.5)}, {"a", "c", 0}} {
-		if p := q.beyond(c.a, c.b, "m", f); math.Abs(p-c.want) > 1e-9 {
+		if p := q.beyond(c.a, c.b, "m", f); !(math.Abs(p-c.want) <= 1e-9) {
 			t.Errorf("%s − %s: %v, want %v", c.a, c.b, p, c.want)
 		}
 	}

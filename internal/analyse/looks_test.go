@@ -26,10 +26,10 @@ func TestLooks(t *testing.T) {
 		"planned, but all done": {[]int{100}, 100, 0, 5, 0.025, 0.05, "look 1 of 5 planned, at 100 % of the data: intervals are wider and p-values in rules larger, so that all looks together keep a level of 0.05"},
 	} {
 		l, level, err := analyse.LooksAt(test.answers, test.all, test.runs, test.planned, 0.05)
-		if err != nil || math.Abs(level-test.level) > 0.01*test.level || l.String() != test.said {
+		if err != nil || !(math.Abs(level-test.level) <= 0.01*test.level) || l.String() != test.said {
 			t.Errorf("%s: level %v, %q, %v", name, level, l, err)
 		}
-		if l != nil && math.Abs(float64(l.Chance)-test.chance) > 0.001 {
+		if l != nil && !(math.Abs(float64(l.Chance)-test.chance) <= 0.001) {
 			t.Errorf("%s: chance %v, want %v", name, l.Chance, test.chance)
 		}
 	}

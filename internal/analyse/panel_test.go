@@ -105,10 +105,10 @@ func TestPanelPairs(t *testing.T) {
 		near(t, "odds ratio", chi.Size.Value, want.Odds)
 		near(t, "low", chi.Size.Low, want.Wald[0])
 		near(t, "high", chi.Size.High, want.Wald[1])
-		if math.Abs(float64(exact.Size.Low)-want.Clear[0]) > 1e-6 {
+		if !(math.Abs(float64(exact.Size.Low)-want.Clear[0]) <= 1e-6) {
 			t.Errorf("exact limit %v, want %v", exact.Size.Low, want.Clear[0])
 		}
-		if r := h.Respecting[0]; math.Abs(float64(r.Size.Value)-want.Diff) > 1e-12 || !(float64(r.P) > 0.7) || !(r.Size.Low < 0 && r.Size.High > 0) || h.Disagree != "" {
+		if r := h.Respecting[0]; !(math.Abs(float64(r.Size.Value)-want.Diff) <= 1e-12) || !(float64(r.P) > 0.7) || !(r.Size.Low < 0 && r.Size.High > 0) || h.Disagree != "" {
 			t.Errorf("%+v %s", r, h.Disagree)
 		}
 	})
@@ -278,7 +278,7 @@ func TestPanelInteraction(t *testing.T) {
 	onPanel(t, arms, [][]float64{draw(0.9), draw(0.4), draw(0.5), draw(0.5)}, nil, func(p eval.Panel) {
 		g := func(arm string) eval.ArmGroup { return eval.ArmGroup{Name: arm, Arms: []string{arm}} }
 		x, ok := p.Interaction(g("o1"), g("o0"), g("c1"), g("c0"), "pass")
-		if !ok || !(x.P < 1e-6) || math.Abs(float64(x.Size.Value)-0.5) > 0.12 {
+		if !ok || !(x.P < 1e-6) || !(math.Abs(float64(x.Size.Value)-0.5) <= 0.12) {
 			t.Errorf("%+v", x)
 		}
 		x, _ = p.Interaction(g("c1"), g("c0"), g("c1"), g("c0"), "pass")
@@ -334,13 +334,13 @@ func TestPanelPower(t *testing.T) {
 			}
 			simulated := float64(rejected) / trials
 			power := float64(p.Power(items, discordant, difference))
-			if math.Abs(power-simulated) > 4*math.Sqrt(0.25/trials) || !(power > last) {
+			if !(math.Abs(power-simulated) <= 4*math.Sqrt(0.25/trials)) || !(power > last) {
 				t.Errorf("difference %v: power %v, simulated %v", difference, power, simulated)
 			}
 			last = power
 		}
 		k, ok := p.Agreement([2][2]int{{9, 1}, {1, 9}})
-		if !ok || math.Abs(float64(k.Value)-0.8) > 1e-12 || !(float64(k.High-k.Low) > 0.5) || k.N != 20 {
+		if !ok || !(math.Abs(float64(k.Value)-0.8) <= 1e-12) || !(float64(k.High-k.Low) > 0.5) || k.N != 20 {
 			t.Errorf("kappa at 20 items: %+v", k)
 		}
 	})

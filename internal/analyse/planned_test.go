@@ -179,7 +179,7 @@ func TestScoresOfZeroAndOne(t *testing.T) {
 	alike.binary, some.binary = true, true
 	for method, clustered := range map[string]bool{"auto": false, "permutation": false} {
 		c := compared(t, alike.analyse(t, method, "none"))
-		if want := stats.Tango(0, 0, 30, 0.95); math.Abs(float64(c.Low-analyse.Number(want.Low))) > 1e-12 || c.P != 1 || clustered {
+		if want := stats.Tango(0, 0, 30, 0.95); !(math.Abs(float64(c.Low-analyse.Number(want.Low))) <= 1e-12) || c.P != 1 || clustered {
 			t.Errorf("%s, no discordant item: %v to %v, p = %v", method, c.Low, c.High, c.P)
 		}
 	}
@@ -508,7 +508,7 @@ func TestFamilies(t *testing.T) {
 	}
 	alike := analysis("holm", 0.05, func(_, item int) float64 { return 0.1 * float64(item) })
 	for _, c := range alike.Comparisons {
-		if c.Stratum == nil && (c.P != 1 || math.Abs(float64(c.Level)-(1-0.05/3)) > 1e-12) {
+		if c.Stratum == nil && (c.P != 1 || !(math.Abs(float64(c.Level)-(1-0.05/3)) <= 1e-12)) {
 			t.Errorf("p %v, level %v", c.P, c.Level)
 		}
 	}

@@ -21,7 +21,7 @@ func TestReplicate(t *testing.T) {
 	now := of("two-1", "x", "y", 0.08, 0.02)
 	now.Replicate(of("one-1", "y", "x", -0.10, 0.015)) // the other way round
 	r, ok := now.Replication("x", "y", "m", nil)
-	if !ok || r.Run != "one-1" || math.Abs(float64(r.Change)+0.02) > 1e-12 || math.Abs(float64(r.EquivHigh)-(-0.02+0.041125)) > 1e-9 || math.Abs(float64(r.EquivLow)-(-0.02-0.041125)) > 1e-9 {
+	if !ok || r.Run != "one-1" || !(math.Abs(float64(r.Change)+0.02) <= 1e-12) || !(math.Abs(float64(r.EquivHigh)-(-0.02+0.041125)) <= 1e-9) || !(math.Abs(float64(r.EquivLow)-(-0.02-0.041125)) <= 1e-9) {
 		t.Errorf("got %+v, want the change −0.02 ± 0.041125", r)
 	}
 	back, ok := now.Replication("y", "x", "m", nil)
@@ -33,7 +33,7 @@ func TestReplicate(t *testing.T) {
 	b := &analyse.Analysis{Comparisons: []analyse.Comparison{{A: "x", B: "y", Metric: "m", Reading: analyse.Reading{Diff: 0.1, EquivLow: 0.08, EquivHigh: 0.14}}}}
 	a.Replicate(b)
 	r, _ = a.Replication("x", "y", "m", nil)
-	if math.Abs(float64(r.EquivLow)+0.05) > 1e-12 || math.Abs(float64(r.EquivHigh)-math.Hypot(0.01, 0.02)) > 1e-12 {
+	if !(math.Abs(float64(r.EquivLow)+0.05) <= 1e-12) || !(math.Abs(float64(r.EquivHigh)-math.Hypot(0.01, 0.02)) <= 1e-12) {
 		t.Errorf("got [%v, %v], want [−0.05, 0.02236]", r.EquivLow, r.EquivHigh)
 	}
 	// Intervals of different levels make one of neither: that of the earlier study may be
@@ -128,7 +128,7 @@ func TestReplicateInStrata(t *testing.T) {
 	earlier := &analyse.Analysis{Comparisons: []analyse.Comparison{{A: "x", B: "y", Metric: "m", Reading: analyse.Reading{Diff: 0.11}}, {A: "x", B: "y", Metric: "m", Stratum: source("public"), Reading: analyse.Reading{Diff: 0.5}}}}
 	now.Replicate(earlier)
 	for stratum, want := range map[*eval.Level]float64{nil: -0.02, source("synthetic"): 0, source("public"): -0.06} {
-		if r, ok := now.Replication("x", "y", "m", stratum); !ok || math.Abs(float64(r.Change)-want) > 1e-12 {
+		if r, ok := now.Replication("x", "y", "m", stratum); !ok || !(math.Abs(float64(r.Change)-want) <= 1e-12) {
 			t.Errorf("%v: %+v, want the change %v", stratum, r, want)
 		}
 	}

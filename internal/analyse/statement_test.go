@@ -101,16 +101,16 @@ func TestOneStatement(t *testing.T) {
 		a := r.analyse(t, method, rapid.SampledFrom([]string{"none", "holm", "bonferroni", "hochberg", "bh", "by"}).Draw(t, "correction"))
 		for _, c := range a.Comparisons {
 			excludes := c.Low > 0 || c.High < 0
-			if c.P.Defined() && math.Abs(float64(c.P)-(1-float64(c.Level))) > 1e-7 && excludes != (c.P < 1-c.Level) {
+			if c.P.Defined() && !(math.Abs(float64(c.P)-(1-float64(c.Level))) <= 1e-7) && excludes != (c.P < 1-c.Level) {
 				t.Errorf("%s by %s: p = %v at level %v, and the interval of %v is %v to %v", c.Metric, c.Method, c.P, c.Level, c.Diff, c.Low, c.High)
 			}
-			if c.PAdjusted.Defined() && math.Abs(float64(c.PAdjusted)-0.05) > 1e-6 && excludes != (c.PAdjusted < 0.05) {
+			if c.PAdjusted.Defined() && !(math.Abs(float64(c.PAdjusted)-0.05) <= 1e-6) && excludes != (c.PAdjusted < 0.05) {
 				t.Errorf("%s by %s: corrected p = %v, and the interval is %v to %v", c.Metric, c.Method, c.PAdjusted, c.Low, c.High)
 			}
 			if c.Low > c.Diff+1e-9 || c.High < c.Diff-1e-9 {
 				t.Errorf("%s by %s: %v is not in %v to %v", c.Metric, c.Method, c.Diff, c.Low, c.High)
 			}
-			if c.Diff.Defined() && math.Abs(float64(c.MeanA-c.MeanB-c.Diff)) > 1e-6 {
+			if c.Diff.Defined() && !(math.Abs(float64(c.MeanA-c.MeanB-c.Diff)) <= 1e-6) {
 				t.Errorf("%s by %s: %v − %v is not %v", c.Metric, c.Method, c.MeanA, c.MeanB, c.Diff)
 			}
 		}
@@ -171,7 +171,7 @@ func TestRateAgainstNone(t *testing.T) {
 			r.num[1], r.den[1] = append(r.num[1], 0), append(r.den[1], 4-less)
 		}
 		c, _ := r.analyse(t, "auto", "none").Comparison("x", "y", "rate")
-		if math.Abs(float64(c.Diff)-0.1) > 1e-9 || (c.P < 0.05) != (c.Low > 0) || !(c.P > 0.001) {
+		if !(math.Abs(float64(c.Diff)-0.1) <= 1e-9) || (c.P < 0.05) != (c.Low > 0) || !(c.P > 0.001) {
 			t.Errorf("%v (%v to %v), p = %v", c.Diff, c.Low, c.High, c.P)
 		}
 	})

@@ -55,7 +55,7 @@ func agree(t *testing.T, task study.Task, q *study.Question, p []pair) Agreement
 
 func near(t *testing.T, name string, got, want float64) {
 	t.Helper()
-	if math.Abs(got-want) > 1e-9 {
+	if !(math.Abs(got-want) <= 1e-9) {
 		t.Errorf("%s is %v, want %v", name, got, want)
 	}
 }

@@ -42,7 +42,7 @@ func TestCodeSets(t *testing.T) {
 	} {
 		g := Agreement{N: 2}
 		c := comparison{Agreement: &g, task: task, q: primary, pairs: []pair{{Subject{Item: "a"}, test.a, test.b}, {Subject{Item: "b"}, test.a, test.b}}}
-		if c.codeSets(); c.err != nil || g.Measure(Overlap) == nil || math.Abs(g.Measure(Overlap).Value-test.want) > 1e-12 {
+		if c.codeSets(); c.err != nil || g.Measure(Overlap) == nil || !(math.Abs(g.Measure(Overlap).Value-test.want) <= 1e-12) {
 			t.Errorf("%s: %+v, %v, want %v", name, g.Measure(Overlap), c.err, test.want)
 		}
 	}

@@ -257,7 +257,7 @@ func TestAutomaticAgreement(t *testing.T) {
 	}{{50, (0.86 - 0.508) / (1 - 0.508), "kappa is below the target of 0.80; its interval has values on both sides"},
 		{40, 0.85, "kappa reaches the target of 0.80; its interval has values on both sides"}} {
 		g := list[i]
-		if g.N != want.n || math.Abs(g.Measure(Cohen).Value-want.kappa) > 1e-12 || !g.Automatic || !strings.Contains(strings.Join(g.Notes, "\n"), want.note) {
+		if g.N != want.n || !(math.Abs(g.Measure(Cohen).Value-want.kappa) <= 1e-12) || !g.Automatic || !strings.Contains(strings.Join(g.Notes, "\n"), want.note) {
 			t.Errorf("n = %d, kappa %v, %q; want %+v", g.N, g.Measure(Cohen).Value, g.Notes, want)
 		}
 	}

@@ -68,6 +68,9 @@ func TestSessionsBeginWithWork(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		if _, page := browsing(t, s, Owner)(""); !strings.Contains(page, "No answers yet.") {
+			t.Errorf("day %d: somebody is said to work:\n%s", day, page)
+		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -98,6 +98,33 @@ func TestKitSpeaksOfModels(t *testing.T) {
 	}
 }
 
+// Of what a study says of its data, a kit has the members that hold for other data too.
+func TestKitKeepsMembers(t *testing.T) {
+	dir := t.TempDir()
+	path, kit := filepath.Join(dir, "study.yaml"), filepath.Join(dir, "kit")
+	err := errors.Join(os.WriteFile(path, []byte("name: n\nsuite: s\ndata: {path: d.csv, columns: {id: key}, ids: [7]}\n"), 0o600), os.WriteFile(filepath.Join(dir, "d.csv"), nil, 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var had, made struct {
+		study.Study
+		Data map[string]any `json:"data"`
+	}
+	f, err := study.Load(path, nil, &had)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Resolve("d.csv")
+	if _, err := Build(f, kit, Spec{Arms: "arms", Data: []Datum{{Key: "data", Keep: []string{"path", "columns"}}}}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = study.Load(filepath.Join(kit, StudyFile), nil, &made)
+	delete(had.Data, "ids")
+	if err != nil || !reflect.DeepEqual(made.Data, had.Data) {
+		t.Errorf("the kit has %v, want %v: %v", made.Data, had.Data, err)
+	}
+}
+
 // The same command completes a kit of which a killed process left the first files, and no other folder.
 func TestBuildGoesOn(t *testing.T) {
 	f, kit := built(t, "")

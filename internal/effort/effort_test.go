@@ -85,12 +85,12 @@ func TestReplicates(t *testing.T) {
 				}
 			}
 			for name, want := range map[string]float64{passAny: some / drawn, passAll: every / drawn} {
-				if got := find(scores, name+string(rune('0'+k)))[0]; math.Abs(got.Num-want) > 1e-12 || got.Unscored != "" {
+				if got := find(scores, name+string(rune('0'+k)))[0]; !(math.Abs(got.Num-want) <= 1e-12) || got.Unscored != "" {
 					t.Fatalf("%s%d of %v is %+v, want %v", name, k, passes, got, want)
 				}
 			}
 			if k == 2 {
-				if got := find(scores, flakiness)[0].Num; math.Abs(got-(some-every)/drawn) > 1e-12 {
+				if got := find(scores, flakiness)[0].Num; !(math.Abs(got-(some-every)/drawn) <= 1e-12) {
 					t.Fatalf("flakiness of %v is %v, want %v", passes, got, (some-every)/drawn)
 				}
 			}

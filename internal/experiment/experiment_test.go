@@ -360,6 +360,15 @@ func shows(t *testing.T, r *experiment.Run) {
 	if len(shown.Samples) != 3 || !strings.Contains(encoded(t, shown.Samples), " asked") {
 		t.Errorf("%d samples, want 3 with what models were asked:\n%s", len(shown.Samples), encoded(t, shown.Samples))
 	}
+	for _, sample := range shown.Samples {
+		named := map[string]bool{}
+		for _, step := range sample.Show.Steps {
+			if named[step.Name] {
+				t.Errorf("%s of %s is shown twice", step.Name, sample.Show.Arm)
+			}
+			named[step.Name] = true
+		}
+	}
 	for _, s := range []experiment.Selection{{Item: "nothing", Replicate: 1}, {Item: item, Arms: []string{"nobody"}, Replicate: 1}, {Item: item, Replicate: 2}} {
 		if _, err := r.Show(t.Context(), s); err == nil {
 			t.Errorf("%+v is shown", s)

@@ -191,7 +191,7 @@ func TestPValuesAtAPlannedLook(t *testing.T) {
 			t.Fatalf("%s: %v", that, wrong[0])
 		}
 		c := rules.Decide(a).Conditions[0]
-		if got := *c.Values[0].Value; math.Abs(got-want) > 1e-9 || (c.State == gate.Pass) != (want == 0.3) {
+		if got := *c.Values[0].Value; !(math.Abs(got-want) <= 1e-9) || (c.State == gate.Pass) != (want == 0.3) {
 			t.Errorf("%s: %v by %v, want %v", that, c.State, got, want)
 		}
 	}

@@ -316,9 +316,6 @@ func (r Rule) evaluate(v view) (state State, values []Used, reason string) {
 			}
 			values = append(values, u)
 		}
-		if !x.Defined() {
-			return math.NaN()
-		}
 		return float64(x)
 	}))
 	holds, isBool := result.(bool)

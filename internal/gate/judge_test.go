@@ -35,6 +35,7 @@ func TestJudgeAlone(t *testing.T) {
 		"the other's":    {"low('ctn','composite') > 0.7", "", gate.Pass, judged(false, true)},
 		"failed":         {"high('ctn','composite') < 0.7", "an error of 5 points on ctn would reverse this", gate.Fail, judged(true, true)},
 		"checked":        {"diff_low('ctn','plain','composite') > 0", "", gate.Pass, judged(false, false)},
+		"a width":        {"high('ctn','composite') - low('ctn','composite') < 0.2", "", gate.Pass, judged(true, true)},
 		"whatever it is": {"n('ctn','composite') > 10", "", gate.Pass, judged(true, true)},
 	} {
 		c := compile(t, rule(test.that)).Decide(test.a).Conditions[0]

@@ -19,7 +19,7 @@ func TestByChance(t *testing.T) {
 		{9, 10, 0, 0}:  {11.0 / 1024, 1.0 / 1024},
 		{0, 0, 5, 5}:   {1.0 / 32, 1.0 / 32},
 	} {
-		if p, least := measure.ByChance(of[0], of[1], of[2], of[3]); math.Abs(p-want[0]) > 1e-9 || math.Abs(least-want[1]) > 1e-9 {
+		if p, least := measure.ByChance(of[0], of[1], of[2], of[3]); !(math.Abs(p-want[0]) <= 1e-9) || !(math.Abs(least-want[1]) <= 1e-9) {
 			t.Errorf("%v: %.8f, %.8f, want %.8f", of, p, least, want)
 		}
 	}

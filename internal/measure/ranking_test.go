@@ -46,7 +46,7 @@ func TestNDCGBounds(t *testing.T) {
 			if math.IsNaN(got) != math.IsNaN(ideal) {
 				t.Fatal("one of two is undefined")
 			}
-			if !math.IsNaN(ideal) && (math.Abs(ideal-1) > 1e-12 || got < 0 || got > 1+1e-12) {
+			if !math.IsNaN(ideal) && (!(math.Abs(ideal-1) <= 1e-12) || got < 0 || got > 1+1e-12) {
 				t.Fatalf("nDCG %v, of the ideal ranking %v", got, ideal)
 			}
 		}

@@ -48,7 +48,7 @@ func TestEstimateForesees(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := perArm[0]
-	if one.Trials != 6 || one.Calls != 24 || one.InputTokens != 6*(4+3*2) || one.OutputTokens != 240 || math.Abs(one.CostUSD-2.4) > 1e-12 {
+	if one.Trials != 6 || one.Calls != 24 || one.InputTokens != 6*(4+3*2) || one.OutputTokens != 240 || !(math.Abs(one.CostUSD-2.4) <= 1e-12) {
 		t.Errorf("%+v", one)
 	}
 	if one.Sampled != 2 || one.InputMargin != 0 { // both items were tried: nothing is left to vary
@@ -150,7 +150,7 @@ func TestEstimateMargin(t *testing.T) {
 	}
 	const t49 = 2.009575 // R: qt(0.975, 49)
 	want := t49 * 2 * items * math.Sqrt(squares/49/50*(1-50.0/items))
-	if math.Abs(one.InputMargin-want) > 1e-5*want || math.Abs(one.CostMargin-want) > 1e-5*want {
+	if !(math.Abs(one.InputMargin-want) <= 1e-5*want) || !(math.Abs(one.CostMargin-want) <= 1e-5*want) {
 		t.Errorf("margins %g and %g, want %g", one.InputMargin, one.CostMargin, want)
 	}
 }
@@ -190,7 +190,7 @@ func TestEstimateSharesShapes(t *testing.T) {
 		squares += v * v / 6
 	}
 	want := dist.StudentT{DF: sum * sum / squares}.Quantile(0.975) * math.Sqrt(sum)
-	if math.Abs(all.InputMargin-want) > 1e-6*want || sum*sum/squares < 100 {
+	if !(math.Abs(all.InputMargin-want) <= 1e-6*want) || sum*sum/squares < 100 {
 		t.Errorf("margin of all is %g, want %g", all.InputMargin, want)
 	}
 }

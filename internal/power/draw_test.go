@@ -64,11 +64,11 @@ func TestDrawnScores(t *testing.T) {
 			"mean of a": {x.mean(), c.a, 0.002}, "mean of b": {y.mean(), c.b, 0.002}, "correlation": {correlation, c.correlation, 0.015},
 			"ICC of a": {x.icc(), c.icc, 0.015}, "ICC of the difference": {d.icc(), c.icc, 0.02},
 		} {
-			if math.Abs(v[0]-v[1]) > v[2] {
+			if !(math.Abs(v[0]-v[1]) <= v[2]) {
 				t.Errorf("%+v: %s is %.4f, want %.4f", c, name, v[0], v[1])
 			}
 		}
-		if !c.binary && math.Abs(math.Sqrt(x.variance())-c.sd) > 0.002 {
+		if !c.binary && !(math.Abs(math.Sqrt(x.variance())-c.sd) <= 0.002) {
 			t.Errorf("%+v: standard deviation %.4f", c, math.Sqrt(x.variance()))
 		}
 	}

@@ -155,7 +155,7 @@ func TestPowerOfPairedT(t *testing.T) {
 			want = 0.025
 		}
 		n := float64(got.Pass + got.Fail + got.Undecided)
-		if share := float64(got.Pass) / n; math.Abs(share-want) > 3*math.Sqrt(want*(1-want)/n)+0.005 {
+		if share := float64(got.Pass) / n; !(math.Abs(share-want) <= 3*math.Sqrt(want*(1-want)/n)+0.005) {
 			t.Errorf("%+v: power %.4f, want %.4f", c, share, want)
 		}
 		if c.correlation == 0 {

@@ -15,7 +15,7 @@ func TestSharedDrawsHaveTheCorrelation(t *testing.T) {
 	clusters := icc * covariance / (1.0/7 - 1.0/16)
 	items := (1 - icc) * covariance / (clusters*3/28 + (1-clusters)*3/80)
 	got := sharedDraws(correlation, icc, []model{arm, arm})
-	if math.Abs(got.clusters-clusters) > 0.002*clusters || math.Abs(got.items-items) > 0.002*items {
+	if !(math.Abs(got.clusters-clusters) <= 0.002*clusters) || !(math.Abs(got.items-items) <= 0.002*items) {
 		t.Errorf("the shares are %+v, want %.4f of clusters and %.4f of items", got, clusters, items)
 	}
 }

@@ -18,7 +18,7 @@ func TestWidths(t *testing.T) {
 	}
 	d := design(t, "auto", 6, 1)
 	list := []power.Width{{Arm: "a"}, {Arm: "a", Other: "b"}}
-	if _, err := d.Widths(list, "passed", 0.1, equal); err != nil || math.Abs(list[0].Now-0.3903) > 1e-4 || list[0].Takes != 35 || math.Abs(list[1].Now-0.7807) > 1e-4 || list[1].Takes != 73 {
+	if _, err := d.Widths(list, "passed", 0.1, equal); err != nil || !(math.Abs(list[0].Now-0.3903) <= 1e-4) || list[0].Takes != 35 || !(math.Abs(list[1].Now-0.7807) <= 1e-4) || list[1].Takes != 73 {
 		t.Errorf("%+v (%v)", list, err)
 	}
 	if most, err := d.Widths(list, "passed", 0.8, equal); err != nil || list[0].Takes != 6 || list[1].Takes != 6 || most != 0 {

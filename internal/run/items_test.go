@@ -44,6 +44,30 @@ func TestItemByItem(t *testing.T) {
 	}
 }
 
+// TestStopEndsReading: a run that stops does not read the tasks of the items that are left.
+func TestStopEndsReading(t *testing.T) {
+	for _, byItem := range []bool{true, false} {
+		s := quick
+		s.ItemByItem = byItem
+		e := run.New(s, newMemory(), models(replying(nil)), run.Spent{}, nil)
+		bench := performer{f: func(context.Context, eval.Trial, eval.Asker) (eval.Outcome, error) {
+			e.Stop(errors.New("enough"))
+			return eval.Outcome{Kind: eval.OK}, nil
+		}}
+		read := 0
+		err := e.Perform(t.Context(), bench, nil, func(yield func(run.Task, error) bool) {
+			for task, err := range replicated(1000, 3, false) {
+				if read++; !yield(task, err) {
+					return
+				}
+			}
+		})
+		if !errors.Is(err, run.ErrStopped) || read == 3000 {
+			t.Errorf("item_by_item %v: %d tasks are read: %v", byItem, read, err)
+		}
+	}
+}
+
 // TestSessionEndsBetweenItems: a session sends no more requests than it may, retries
 // included. It ends before the item that does not fit by what the items before it took.
 func TestSessionEndsBetweenItems(t *testing.T) {

@@ -606,17 +606,18 @@ func TestBudgetsStopCleanlyAndCountEarlierSessions(t *testing.T) {
 		budget run.Budget
 		spent  run.Spent
 		want   int // answers of this session, one at a time
+		said   string
 	}{
-		"calls":           {run.Budget{Calls: 10}, run.Spent{}, 10},
-		"calls continued": {run.Budget{Calls: 10}, run.Spent{Calls: 7}, 3},
-		"tokens":          {run.Budget{Tokens: 20}, run.Spent{}, 4}, // 5 tokens per call
-		"cost":            {run.Budget{Cost: 2}, run.Spent{Cost: 1}, 2},
+		"calls":           {run.Budget{Calls: 10}, run.Spent{}, 10, "10 of 10 calls"},
+		"calls continued": {run.Budget{Calls: 10}, run.Spent{Calls: 7}, 3, "10 of 10 calls"},
+		"tokens":          {run.Budget{Tokens: 20}, run.Spent{}, 4, "20 of 20 tokens"}, // 5 tokens per call
+		"cost":            {run.Budget{Cost: 2}, run.Spent{Cost: 1}, 2, "$2.0000 of $2.0000"},
 	} {
 		s := quick
 		s.Concurrency, s.Budget = 1, c.budget
 		j := newMemory()
 		err := run.New(s, j, models(replying(nil)), c.spent, nil).Perform(t.Context(), steps{n: 1}, nil, trials(50, false))
-		if !errors.Is(err, run.ErrStopped) || !strings.Contains(err.Error(), "budget") {
+		if !errors.Is(err, run.ErrStopped) || !strings.HasSuffix(err.Error(), ": "+c.said) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if len(j.calls) != c.want || len(j.outcomes) != c.want {

@@ -77,8 +77,18 @@ func TestAllEndsWithTheSource(t *testing.T) {
 	if n != 300 || !errors.Is(last, broken) {
 		t.Errorf("%d trials, then %v", n, last)
 	}
-	for range score.All(length{}, cases(100_000, nil)) {
+	read := 0
+	for range score.All(length{}, func(yield func(eval.Case, error) bool) {
+		for c, err := range cases(100_000, nil) {
+			if read++; !yield(c, err) {
+				return
+			}
+		}
+	}) {
 		break // must not leave workers behind or hang
+	}
+	if read == 100_000 {
+		t.Error("all cases are read, though nobody wants their scores")
 	}
 }
 

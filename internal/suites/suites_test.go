@@ -2,7 +2,11 @@ package suites
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -80,6 +84,44 @@ func TestEntries(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestPreflightNotices: a case that expects another score fails.
+func TestPreflightNotices(t *testing.T) {
+	for _, e := range All() {
+		if e.Check == nil {
+			continue
+		}
+		files, err := fs.Glob(e.Cases, "preflight/*.json")
+		expects := 0
+		for _, file := range files {
+			data, errRead := fs.ReadFile(e.Cases, file)
+			c := map[string]any{}
+			if err = errors.Join(err, errRead, json.Unmarshal(data, &c)); err != nil {
+				t.Fatal(err)
+			}
+			expected, _ := cmp.Or(c["expected"], c["expect"]).(map[string]any)
+			for metric, v := range expected {
+				score, ok := v.(float64)
+				if !ok {
+					continue
+				}
+				expects++
+				expected[metric] = score + 0.25
+				other, err := json.Marshal(c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r, err := e.Check(other); err == nil && r.OK() {
+					t.Errorf("%s, %s: %s is %v and passes as %v", e.Suite.Name, file, metric, score, score+0.25)
+				}
+				expected[metric] = score
+			}
+		}
+		if expects == 0 {
+			t.Errorf("%s: no case expects a score", e.Suite.Name)
+		}
 	}
 }
 

@@ -156,7 +156,7 @@ func (n nervaluates) check(t *testing.T, what string, s span.Scheme, got span.Co
 		t.Errorf("%s, %s: %+v, want %+v", what, s, got, want)
 	}
 	for _, x := range [][2]float64{{got.Precision(), w.Precision}, {got.Recall(), w.Recall}, {got.F1(), w.F1}} {
-		if math.Abs(x[0]-x[1]) > 1e-12 {
+		if !(math.Abs(x[0]-x[1]) <= 1e-12) {
 			t.Errorf("%s, %s: %v, want %v", what, s, x[0], x[1])
 		}
 	}
@@ -196,7 +196,7 @@ func TestNervaluateAndSeqevalOnWNUT17(t *testing.T) {
 		p, r, f := tally.Macro()
 		c := tally.Overall
 		for i, got := range []float64{c.Precision(), c.Recall(), c.F1(), p, r, f} {
-			if w := append(want.Seqeval.Micro[:], want.Seqeval.Macro[:]...)[i]; math.Abs(got-w) > 1e-12 {
+			if w := append(want.Seqeval.Micro[:], want.Seqeval.Macro[:]...)[i]; !(math.Abs(got-w) <= 1e-12) {
 				t.Errorf("%s: seqeval's number %d is %v, got %v", system, i, w, got)
 			}
 		}
@@ -462,7 +462,7 @@ func TestAgreeOnOverlaps(t *testing.T) {
 	a := func(start, end int) span.Span { return span.Span{Start: start, End: end, Label: "A"} }
 	for _, predicted := range [][]span.Span{{a(0, 4), a(0, 15)}, {a(0, 15), a(5, 15)}} {
 		gold := []span.Span{a(0, 15)}
-		if f := span.Agree(span.Strict, gold, predicted).F1(); math.Abs(f-2.0/3) > 1e-12 {
+		if f := span.Agree(span.Strict, gold, predicted).F1(); !(math.Abs(f-2.0/3) <= 1e-12) {
 			t.Errorf("%v: strict F1 %v, want 2/3", predicted, f)
 		}
 		for s, want := range map[span.Scheme]span.Counts{span.Exact: {Correct: 1, Spurious: 1}, span.Partial: {Correct: 1, Spurious: 1}, span.Type: {Correct: 1, Spurious: 1}} {

@@ -203,7 +203,7 @@ func TestEdges(t *testing.T) {
 	got := evaluate(t, "1 Q0 a 1 3 x\n1 Q0 b 1 2 x\n2 Q0 a 1 1 x\n9 Q0 a 1 1 x", "1 0 b 2\n1 0 z 1\n1 0 a -1\n2 0 b 0\n3 0 a 1\n")
 	one := got.PerQuery["1"]
 	// b at rank 2 gains 2/log2(3); ideal 2 + 1/log2(3).
-	if want := 2 / math.Log2(3) / (2 + 1/math.Log2(3)); math.Abs(one["ndcg_cut_5"]-want) > 1e-15 {
+	if want := 2 / math.Log2(3) / (2 + 1/math.Log2(3)); !(math.Abs(one["ndcg_cut_5"]-want) <= 1e-15) {
 		t.Errorf("ndcg = %v, want %v", one["ndcg_cut_5"], want)
 	}
 	if one["P_5"] != 0.2 || one["map"] != 0.25 || one["success_1"] != 0 || one["success_5"] != 1 {

@@ -75,7 +75,7 @@ func (b *bench) score(dst []eval.Score, o eval.Outcome, r *request.Request) []ev
 		one(metricPromoted, kit.Indicator(o.Kind == eval.OK && len(rec.Ranking) > 0 && slices.Contains(rec.promoted(), rec.Ranking[0])))
 	}
 	if n, gold := len(rec.Candidates), rec.placeOf(r.Gold); gold > 0 && r.Right == nil {
-		one(hitsIn(thirds[min((gold-1)*len(thirds)/n, len(thirds)-1)]), measure.Hit(rank, 1))
+		one(hitsIn(thirds[(gold-1)*len(thirds)/n]), measure.Hit(rank, 1))
 	}
 	if rec.Coverage.Reviews > 0 {
 		dst = append(dst, eval.Score{Metric: "reviews_shown", Num: float64(rec.Coverage.Kept), Den: float64(rec.Coverage.Reviews)})

@@ -435,6 +435,19 @@ func TestGoldFile(t *testing.T) {
 	}
 }
 
+// A study without a checklist has no domains in its gold.
+func TestGoldFileWithoutDomains(t *testing.T) {
+	b := opened(t, starter(t))
+	b.domains = nil
+	_, data, err := b.GoldFile("2026-03-05", []eval.ItemGold{{Item: "F_001", Session: 1, At: "2026-03-04T23:00:00Z", Answer: map[string]json.RawMessage{
+		"label": json.RawMessage(`"sound"`), "rationale": json.RawMessage(`"Evidence."`), "boundary": json.RawMessage(`"no"`)}}})
+	want := "fragment_id,expert_classification,expert_rationale,boundary_case_flag,boundary_case_notes,session_id,assessment_date\n" +
+		"F_001,sound,Evidence.,False,,1,2026-03-04\n"
+	if err != nil || string(data) != want {
+		t.Errorf("got %v\n%s", err, data)
+	}
+}
+
 // What people write is no formula in the file of gold, and the study reads it as it was.
 func TestGoldFileHasNoFormulas(t *testing.T) {
 	path := starter(t)

@@ -176,6 +176,9 @@ func (c *conformance) identified(t *testing.T) {
 		if a.ID == "" || arms[a.ID] || a.Hash == "" || len(a.Levels) == 0 {
 			t.Errorf("arm %+v has no unique id, no hash or no levels", a)
 		}
+		if asks := a.Model != "" && !strings.HasPrefix(a.Model, eval.PipelinePrefix); slices.ContainsFunc(a.Levels, func(l eval.Level) bool { return l.Name == "model" }) != asks {
+			t.Errorf("arm %q of model %q has the levels %v", a.ID, a.Model, a.Levels)
+		}
 		arms[a.ID] = true
 	}
 	if !slices.EqualFunc(c.bench.Arms(), c.bench.Arms(), func(a, b eval.Arm) bool { return cmp.Equal(a, b) }) {
@@ -327,6 +330,11 @@ func (c *conformance) exhibits(t *testing.T, trials []eval.Trial, first []done) 
 				last = m.Start
 			}
 		}
+	}
+	gone := trials[0]
+	gone.Item += " that is gone"
+	if x, err := c.bench.Show(eval.CaseOf(gone, first[0].outcome, first[0].verdicts)); err == nil {
+		t.Errorf("an item that the study has no more is shown: %+v", x)
 	}
 }
 
