@@ -56,6 +56,9 @@ func (a *app) collectLess() (restore func()) {
 		return func() {}
 	}
 	before := debug.SetGCPercent(400)
+	if before < 100 { // there are many items, see manyItems
+		debug.SetGCPercent(before)
+	}
 	return func() { debug.SetGCPercent(before) }
 }
 

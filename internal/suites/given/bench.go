@@ -87,7 +87,7 @@ func (b *bench) row(t eval.Trial) (*item, *trial) {
 	if err != nil {
 		return nil, nil
 	}
-	return it, it.trials[cell{a.n, t.Replicate}]
+	return it, it.of(cell{a.n, t.Replicate})
 }
 
 // Basis is all that the table says of the trial.

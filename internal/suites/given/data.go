@@ -21,8 +21,8 @@ type item struct {
 	id             string
 	texts          [4]string // by itemColumns
 	strata, others []eval.Level
-	trials         map[cell]*trial
-	has            []bool // by metric: whether it applies
+	trials         []*trial // by cell
+	has            []bool   // by metric: whether it applies
 	line           int
 }
 
@@ -39,15 +39,35 @@ const (
 // A cell is an arm, by the index in the study, and a replicate from 1.
 type cell struct{ arm, replicate int }
 
-// A trial is what the table says of one answer.
-type trial struct {
-	answer, failed string
-	scores         []float64 // by metric; NaN is unscored
-	unscored       []string  // why there is no score, by metric
-	line           int       // of a table with a row for each answer
-	lines          []int     // of the scores
-	took           []float64 // by effort.Columns; NaN is unknown
+func (c cell) compare(d cell) int {
+	return cmp.Or(cmp.Compare(c.arm, d.arm), cmp.Compare(c.replicate, d.replicate))
 }
+
+// A trial is what the table says of one answer. There may be millions.
+type trial struct {
+	cell
+	line   int // of its row, unless each score has one
+	answer string
+	scores []float64 // by metric; NaN is unscored
+	*more
+}
+
+// more is what tables say of few trials: one value of all others says that there is no more.
+type more struct {
+	failed   string
+	unscored []string  // why there is no score, by metric
+	took     []float64 // by effort.Columns; NaN is unknown
+}
+
+// of returns a trial of an item; nil if there is none.
+func (it *item) of(c cell) *trial {
+	if i, ok := slices.BinarySearchFunc(it.trials, c, (*trial).compareTo); ok {
+		return it.trials[i]
+	}
+	return nil
+}
+
+func (t *trial) compareTo(c cell) int { return t.compare(c) }
 
 // A reader reads the rows of a table into items.
 type reader struct {
@@ -58,7 +78,9 @@ type reader struct {
 	errs   *study.Errors
 	list   []*item
 	byID   map[string]*item
-	values map[string]int // arms by the value of the column arm
+	values map[string]int   // arms by the value of the column arm
+	lines  map[*trial][]int // of scores by metric, of a table with a row for each
+	none   *more
 	// most is the highest replicate, and beyond counts the trials that the study leaves out.
 	most, beyond int
 }
@@ -69,7 +91,7 @@ func wide(arms []Arm) bool {
 }
 
 func (b *bench) load(f *study.File, s *Study, errs *study.Errors) {
-	r := &reader{bench: b, s: s, errs: errs, byID: map[string]*item{}, values: map[string]int{}}
+	r := &reader{bench: b, s: s, errs: errs, byID: map[string]*item{}, values: map[string]int{}, lines: map[*trial][]int{}}
 	names := slices.Clone(columns)
 	for _, m := range b.metrics {
 		names = append(names, UnscoredPrefix+m.Name)
@@ -89,12 +111,14 @@ func (b *bench) load(f *study.File, s *Study, errs *study.Errors) {
 	if r.t, r.known, ok = kit.ReadTable(f, kit.TableKeys{Key: "data", Path: s.Data.Path, Columns: names, Renamed: s.Data.Columns, Strata: s.Data.Strata}, errs); !ok || !r.shaped() {
 		return
 	}
+	r.none = &more{unscored: make([]string, len(r.metrics)), took: unknown(len(effort.Columns()))}
 	b.Note(kit.OtherColumns(r.known, s.Data.Strata, "data.strata")...)
 	if r.known.Has(theScore.Name) && !r.known.Has("metric") && !slices.ContainsFunc(b.metrics, func(m study.Metric) bool { return m.Name == theScore.Name }) {
 		b.Note(fmt.Sprintf("%s: column score is left out: metrics.own does not name it", r.t.File))
 	}
-	for _, row := range r.t.Rows {
+	for i, row := range r.t.Rows {
 		r.row(row)
+		r.t.Rows[i] = table.Row{} // what is kept takes its room
 	}
 	r.applied()
 	if b.Fill(r.list, (*item).item); len(r.list) == 0 && errs.Err() == nil {
@@ -179,7 +203,8 @@ func (r *reader) row(row table.Row) {
 	}
 	if wide(r.s.Arms) {
 		for i, a := range r.s.Arms {
-			r.score(row, r.trial(row, it, cell{i, replicate}), 0, a.Column)
+			t := r.trial(row, it, cell{i, replicate})
+			r.score(row, t, 0, a.Column, &t.line)
 		}
 		return
 	}
@@ -204,14 +229,17 @@ func (r *reader) row(row table.Row) {
 		}
 		t.line = row.Line
 		for m := range r.metrics {
-			r.score(row, t, m, r.metrics[m].Name)
+			r.score(row, t, m, r.metrics[m].Name, new(int))
 		}
 		return
 	}
 	metric := cellOf("metric")
 	switch m := slices.IndexFunc(r.metrics, func(m study.Metric) bool { return m.Name == metric }); {
 	case m >= 0:
-		r.score(row, t, m, theScore.Name)
+		if r.lines[t] == nil {
+			r.lines[t] = make([]int, len(r.metrics))
+		}
+		r.score(row, t, m, theScore.Name, &r.lines[t][m])
 	case len(r.s.Metrics.Own) > 0:
 		r.left["metric "+metric]++
 	default:
@@ -222,7 +250,7 @@ func (r *reader) row(row table.Row) {
 // item finds or makes the item of a row; nil after an error.
 func (r *reader) item(row table.Row) *item {
 	cellOf := func(column string) string { return strings.TrimSpace(r.known.Text(row, column)) }
-	is := &item{id: strings.TrimSpace(r.known.ID(row, "item")), line: row.Line, trials: map[cell]*trial{}}
+	is := &item{id: strings.TrimSpace(r.known.ID(row, "item")), line: row.Line}
 	for i, column := range itemColumns {
 		is.texts[i] = cellOf(column)
 	}
@@ -262,39 +290,52 @@ func (r *reader) item(row table.Row) *item {
 // trial finds or makes a trial, and reads what the row says of it beside scores.
 func (r *reader) trial(row table.Row, it *item, c cell) *trial {
 	cellOf := func(column, was string) string { return cmp.Or(strings.TrimSpace(r.known.Text(row, column)), was) }
-	t := it.trials[c]
-	if t == nil {
-		t = &trial{scores: unknown(len(r.metrics)), unscored: make([]string, len(r.metrics)), lines: make([]int, len(r.metrics)), took: unknown(len(effort.Columns()))}
-		it.trials[c] = t
+	at, ok := slices.BinarySearchFunc(it.trials, c, (*trial).compareTo)
+	if !ok {
+		it.trials = slices.Insert(it.trials, at, &trial{cell: c, scores: unknown(len(r.metrics)), more: r.none})
 		if r.most = max(r.most, c.replicate); c.replicate > r.s.Execution.Replicates {
 			r.beyond++
 		}
 	}
-	t.answer, t.failed = cellOf("answer", t.answer), cellOf("error", t.failed)
+	t := it.trials[at]
+	t.answer = strings.Clone(cellOf("answer", t.answer)) // not the whole row
+	if failed := cellOf("error", t.failed); failed != t.failed {
+		r.says(t).failed = strings.Clone(failed)
+	}
 	for i, column := range effort.Columns() {
 		if s := cellOf(column, ""); s != "" {
 			x, err := strconv.ParseFloat(s, 64)
 			if err != nil || !(x >= 0) || math.IsInf(x, 0) {
 				r.errs.Add(r.known.Errorf(row, column, "%s %q: want a number of at least 0", column, s))
 			}
-			t.took[i] = x
+			r.says(t).took[i] = x
 		}
 	}
 	return t
 }
 
-// score reads a score of a trial, or the reason for none.
-func (r *reader) score(row table.Row, t *trial, metric int, column string) {
+// says is more of a trial, to be written.
+func (r *reader) says(t *trial) *more {
+	if t.more == r.none {
+		t.more = &more{unscored: slices.Clone(r.none.unscored), took: slices.Clone(r.none.took)}
+	}
+	return t.more
+}
+
+// score reads a score of a trial, or the reason for none. line is that of an earlier one, or 0.
+func (r *reader) score(row table.Row, t *trial, metric int, column string, line *int) {
 	x, err := kit.ParseScore(r.metrics[metric], r.known.Text(row, column))
-	if err == nil && t.lines[metric] > 0 {
-		err = fmt.Errorf("duplicate score, also in line %d: number them in a column replicate", t.lines[metric])
+	if err == nil && *line > 0 {
+		err = fmt.Errorf("duplicate score, also in line %d: number them in a column replicate", *line)
 	}
 	if err != nil {
 		r.errs.Add(r.known.Errorf(row, column, "%w", err))
 		return
 	}
-	t.scores[metric], t.lines[metric] = x, row.Line
-	t.unscored[metric] = strings.TrimSpace(cmp.Or(r.known.Text(row, UnscoredPrefix+r.metrics[metric].Name), r.known.Text(row, "unscored")))
+	t.scores[metric], *line = x, row.Line
+	if why := strings.TrimSpace(cmp.Or(r.known.Text(row, UnscoredPrefix+r.metrics[metric].Name), r.known.Text(row, "unscored"))); why != "" {
+		r.says(t).unscored[metric] = strings.Clone(why)
+	}
 }
 
 // applied finds which metrics each item has: those of which an arm has a score, or a reason

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -241,4 +242,32 @@ func TestWalk(t *testing.T) {
 				"comparisons: all\ndecide: {require: [{name: good, that: \"low('arm0', 'ok') > 0.1\"}]}\n",
 		}
 	}})
+}
+
+// A trial keeps its own numbers and answer, and not the row that they stand in.
+func TestRoomOfATrial(t *testing.T) {
+	const items, arms = 4000, 10
+	var b strings.Builder
+	b.WriteString("item,arm,score,answer,error,other\n")
+	for i := range items {
+		for a := range arms {
+			fmt.Fprintf(&b, "i%d,a%d,0.%d,yes,,%s\n", i, a, a, strings.Repeat("x", 300))
+		}
+	}
+	live := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := live()
+	data, err := opened(t, plain, b.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if room := (live() - before) / (items * arms); room > 250 {
+		t.Errorf("a trial takes %d bytes", room)
+	}
+	runtime.KeepAlive(data)
+	runtime.KeepAlive(&b)
 }
