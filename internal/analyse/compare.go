@@ -205,23 +205,29 @@ func (r *Comparison) paired(left string) bool {
 }
 
 // clip clips the intervals to the possible range of a difference, as intervals
-// of estimates are clipped to the range of the metric. NaN stays NaN, and so does
-// an interval without bounds, which too few clusters have.
+// of estimates are clipped to the range of the metric.
 func (r *Comparison) clip(most float64) {
-	if !(most > 0) {
-		return
-	}
 	readings := []*Reading{&r.Reading}
 	for i := range r.Beside {
 		readings = append(readings, &r.Beside[i])
 	}
 	for _, p := range readings {
 		for _, end := range []*Number{&p.Low, &p.High, &p.EquivLow, &p.EquivHigh} {
-			if *end = Number(max(-most, min(most, float64(*end)))); math.IsInf(float64(*end), 0) {
-				*end = Undefined()
-			}
+			*end = clipped(*end, most)
 		}
 	}
+}
+
+// clipped is the end of an interval in the possible range of a difference. NaN stays NaN, and so
+// does an interval without bounds, which too few clusters have.
+func clipped(end Number, most float64) Number {
+	if !(most > 0) {
+		return end
+	}
+	if end = max(Number(-most), min(Number(most), end)); math.IsInf(float64(end), 0) {
+		return Undefined()
+	}
+	return end
 }
 
 // count adds an item to wins, ties or losses.
