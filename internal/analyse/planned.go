@@ -191,7 +191,7 @@ func sameLimits(a, b stats.Interval) bool {
 
 // beyond leaves out t where the p-value is not that of t.
 func (f reading) beyond(robust stats.RatioDiff) reading {
-	if !(f.P <= robust.Reading().P) {
+	if byT := robust.Reading().P; !(f.P <= byT*(1+1e-9)) { // the same but for rounding is that of t
 		f.t, f.df = Undefined(), Undefined()
 	}
 	return f

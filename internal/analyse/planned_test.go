@@ -198,6 +198,41 @@ func TestEffectExcludesZeroWithTheDifference(t *testing.T) {
 	}
 }
 
+// TestNamesOfItemsDoNotMatterToT: t is left out where another limit decides, and not where the
+// p-values differ by rounding.
+func TestNamesOfItemsDoNotMatterToT(t *testing.T) {
+	t.Parallel()
+	has := 0
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		s := simulatedRun{binary: true}
+		for i := range 30 {
+			s.items = append(s.items, eval.Item{ID: fmt.Sprintf("d%02d", i), Cluster: fmt.Sprint(i * (i + 3) / 90)})
+			s.x, s.y = append(s.x, float64(min(1, r.IntN(5)))), append(s.y, float64(r.IntN(2)))
+		}
+		renamed := s
+		renamed.items = slices.Clone(s.items)
+		for i := range renamed.items {
+			renamed.items[i].ID = fmt.Sprintf("e%02d", (i*7+3)%30)
+			renamed.items[i].Cluster = fmt.Sprint("c", (len(s.items[i].Cluster)*5+i*(i+3)/90*7)%11, s.items[i].Cluster)
+		}
+		slices.Reverse(renamed.items)
+		renamed.x, renamed.y = slices.Clone(s.x), slices.Clone(s.y)
+		slices.Reverse(renamed.x)
+		slices.Reverse(renamed.y)
+		a, b := compared(t, s.analyse(t, "auto", "none")), compared(t, renamed.analyse(t, "auto", "none"))
+		if a.T.Defined() != b.T.Defined() || a.DF.Defined() != b.DF.Defined() {
+			t.Errorf("seed %d: t is %v, and %v with other names; p %v and %v", seed, a.T, b.T, a.P, b.P)
+		}
+		if a.T.Defined() {
+			has++
+		}
+	}
+	if has == 0 || has == 60 {
+		t.Errorf("%d of 60 have t", has)
+	}
+}
+
 // TestScoresOfZeroAndOne: the interval of single items that pass or fail is Tango's. For
 // every method it has a width without discordant items.
 func TestScoresOfZeroAndOne(t *testing.T) {
