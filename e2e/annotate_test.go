@@ -692,7 +692,7 @@ func TestAnnotationRefusals(t *testing.T) {
 		{"another kind", map[string]any{"kind": "reveal"}, 400, "unknown event"},
 		{"an unknown key of JSON", map[string]any{"admin": true}, 400, "admin"},
 		{"more active time than time", map[string]any{"answer": good, "active_ms": 9000000}, 400, "active time"},
-		{"a body that is too large", map[string]any{"reason": strings.Repeat("x", 70<<10)}, 413, "65536"},
+		{"a body that is too large", map[string]any{"reason": strings.Repeat("x", 1<<20)}, 413, "1048576"},
 		{"a change of what was not answered", map[string]any{"kind": "revise", "answer": good, "reason": "better"}, 409, "cannot be changed"},
 		{"a decision on a server of answers", map[string]any{"kind": "adjudicate", "answer": good, "reason": "better"}, 400, "--adjudicate"},
 	} {

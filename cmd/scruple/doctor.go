@@ -21,8 +21,11 @@ func (a *app) doctor(o *opened) error {
 	if strings.HasSuffix(arg, ".yaml") || strings.HasSuffix(arg, ".yml") {
 		path = a.storeFor(arg)
 	} else {
-		var err error
-		if path, err = storeNamed(arg); err != nil {
+		err := isFolder(arg)
+		if err == nil {
+			path, err = storeNamed(arg)
+		}
+		if err != nil {
 			return err
 		}
 	}

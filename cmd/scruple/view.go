@@ -36,6 +36,9 @@ func isStore(arg string) bool {
 func (a *app) view(o *opened) error {
 	ctx, path, study := o.ctx, a.storeFor(""), "" // the study file that the command names
 	if len(o.args) == 1 {
+		if err := isFolder(o.arg); err != nil {
+			return err
+		}
 		if path = a.storeFor(o.arg); isStore(o.arg) {
 			var err error
 			if path, err = storeNamed(o.arg); err != nil {

@@ -257,9 +257,10 @@ func checkValue(q study.Question, value jsontext.Value, shown Shown, draft bool)
 		return cmp.Or(err, checkRange(q, x))
 	}
 	spans, err := strict[[]Span](value)
+	pages := runesOf(shown.Pages)
 	for i, s := range spans {
 		twice := func(o Span) bool { return o.Record == s.Record && o.Label == s.Label }
-		if err = cmp.Or(err, s.check(q, shown.Pages, draft)); err != nil || draft {
+		if err = cmp.Or(err, s.check(q, pages, draft)); err != nil || draft {
 			continue
 		}
 		if slices.Contains(spans[:i], s) {
@@ -307,14 +308,22 @@ func checkRange(q study.Question, x float64) error {
 	return nil
 }
 
+// runesOf are the code points of pages by number, which passages count: once for all passages of an answer.
+func runesOf(pages []Page) map[int][]rune {
+	of := map[int][]rune{}
+	for _, p := range pages {
+		of[p.Number] = []rune(p.Text)
+	}
+	return of
+}
+
 // check compares a passage with its page. The text may be the visible form of the
 // page, which has as many code points. In a draft it may have no label yet.
-func (s *Span) check(q study.Question, pages []Page, draft bool) error {
-	i := slices.IndexFunc(pages, func(p Page) bool { return p.Number == s.Page })
-	if i < 0 {
+func (s *Span) check(q study.Question, pages map[int][]rune, draft bool) error {
+	runes, ok := pages[s.Page]
+	if !ok {
 		return fmt.Errorf("page %d does not exist", s.Page)
 	}
-	runes := []rune(pages[i].Text)
 	if s.Start < 0 || s.Start >= s.End || s.End > len(runes) {
 		return fmt.Errorf("passage %d to %d is outside page %d, which has %d characters", s.Start, s.End, s.Page, len(runes))
 	}
@@ -346,19 +355,16 @@ func (a Answer) exact(shown Shown) Answer {
 		if q.Type != "span" || len(spans) == 0 {
 			continue
 		}
+		pages := runesOf(shown.Pages)
 		for i, s := range spans {
-			for _, p := range shown.Pages {
-				if p.Number == s.Page {
-					own := string([]rune(p.Text)[s.Start:s.End])
-					visible := func(value string) bool { return value != "" && line(value) == line(say.Exactly(own)) }
-					spans[i].Text = own
-					if visible(s.Value) {
-						spans[i].Value = line(own)
-					}
-					if q.Name == goldQuote && visible(a.Text(goldValue)) {
-						a.put(goldValue, line(own))
-					}
-				}
+			own := string(pages[s.Page][s.Start:s.End])
+			visible := func(value string) bool { return value != "" && line(value) == line(say.Exactly(own)) }
+			spans[i].Text = own
+			if visible(s.Value) {
+				spans[i].Value = line(own)
+			}
+			if q.Name == goldQuote && visible(a.Text(goldValue)) {
+				a.put(goldValue, line(own))
 			}
 		}
 		a.put(q.Name, spans)

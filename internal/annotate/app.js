@@ -6,8 +6,11 @@ const newID = () => crypto.randomUUID ? crypto.randomUUID() : [...crypto.getRand
 // status says something once: a screen reader would read it again at every key.
 const status = (text, unsaved) => { const s = $('#status'); if (s.textContent !== text) s.textContent = text; s.classList.toggle('unsaved', !!unsaved); };
 
-async function post(to, event, keepalive = false) {
-	const response = await fetch(to, {method: 'POST', keepalive, headers: {'Content-Type': 'application/json'}, body: JSON.stringify(event)});
+async function post(to, event, leaving = false) {
+	const body = JSON.stringify(event), bytes = new TextEncoder().encode(body).length;
+	if (bytes > mostBytes) return {ok: false, said: {error: `NOT SAVED: the answer is too long, ${(bytes / mostBytes).toFixed(2)} times the ${mostBytes >> 20} MB that can be saved: shorten it, or take out passages`}};
+	const keepalive = leaving && bytes < 60000; // of which browsers send no more than 64 KB
+	const response = await fetch(to, {method: 'POST', keepalive, headers: {'Content-Type': 'application/json'}, body});
 	const text = await response.text();
 	try { return {ok: response.ok, said: JSON.parse(text)}; } catch { /* not from the pages' handler */ }
 	if (response.status === 404) throw new Error('another start of the server has another address');

@@ -7,7 +7,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
+	"iter"
 	"net/http"
+	"os"
 	"slices"
 	"time"
 
@@ -27,6 +30,14 @@ type desk struct {
 	lead    string // who answers all subjects if nobody answered yet; "": the person
 	version string
 	secret  []byte // of the keys of subjects, made of the queue
+	others  map[string]other
+	fresh   *freshness // of the subjects to decide on, which are looked at again when they are shown
+}
+
+// other is the work in another person's file.
+type other struct {
+	info fs.FileInfo
+	work *Work
 }
 
 // open opens the file of a person for writing. Its head is written with every answer, so
@@ -39,7 +50,8 @@ func (p Place) open(t study.Task, q *Queue, source Source, person, version strin
 	if err != nil {
 		return nil, err
 	}
-	d := &desk{part: part{task: t, queue: q, gone: map[Subject]error{}, seen: map[Subject]bool{}}, place: p, source: source, log: log, version: version}
+	d := &desk{part: part{task: t, queue: q, gone: map[Subject]error{}, seen: map[Subject]bool{}}, place: p, source: source, log: log, version: version,
+		others: map[string]other{}, fresh: newFreshness(t, source)}
 	heads, err := p.headsOf(t.Name, person)
 	if err == nil {
 		d.work, err = p.workOf(t.Name, person, heads, log.Entries())
@@ -230,30 +242,54 @@ func (d *desk) find(key string, passes []int) (k slot, at int, ok bool) {
 	return k, 0, false
 }
 
-// undecided lists the subjects whose answers differ and that have no decision. Answers
-// to what the study no longer shows cannot be compared.
-func (d *desk) undecided() (list []Coding, err error) {
-	everyone, err := d.place.Everyone(d.task.Name)
-	for i, w := range everyone {
-		if w.Person == d.work.Person {
-			everyone[i] = d.work // as it is now
+// everyone is the work of all people. A file is read again when it changed.
+func (d *desk) everyone() ([]*Work, error) {
+	return d.place.everyone(d.task.Name, func(task, person string) (*Work, error) {
+		if person == d.work.Person {
+			return d.work, nil // as it is now
 		}
-	}
-	fresh := newFreshness(d.task, d.source)
-	for _, c := range codings(d.task, d.queue, everyone) {
-		if c.Final == nil && len(c.First) > 1 && !c.stale(fresh) {
-			list = append(list, c)
+		info, gone := os.Stat(d.place.workPath(task, person))
+		old, known := d.others[person]
+		if gone == nil && known && info.Size() == old.info.Size() && info.ModTime().Equal(old.info.ModTime()) {
+			return old.work, nil
 		}
-	}
-	return list, err
+		w, err := d.place.ReadWork(task, person)
+		if err == nil && gone == nil {
+			d.others[person] = other{info, w}
+		}
+		return w, err
+	})
 }
 
-// adjudicable lists the undecided subjects on which the person may decide: not those that they
+// undecided yields those of the subjects whose answers differ and that have no decision. Answers
+// to what the study no longer shows cannot be compared.
+func (d *desk) undecided(of []Subject) (iter.Seq[Coding], error) {
+	everyone, err := d.everyone()
+	return func(yield func(Coding) bool) {
+		for c := range codings(d.task, of, everyone) {
+			if c.Final == nil && len(c.First) > 1 && !c.stale(d.fresh) && !yield(c) {
+				return
+			}
+		}
+	}, err
+}
+
+// adjudicable yields the undecided subjects on which the person may decide: not those that they
 // must still answer, as the page shows the answers of others.
-func (d *desk) adjudicable() (open []Coding, err error) {
+func (d *desk) adjudicable(of ...Subject) (iter.Seq[Coding], error) {
 	ahead := d.ahead()
-	list, err := d.undecided()
-	return slices.DeleteFunc(list, func(c Coding) bool { return ahead[c.Subject] }), err
+	return d.undecided(slices.DeleteFunc(slices.Clone(of), func(s Subject) bool { return ahead[s] }))
+}
+
+// nextOpen returns the first subject on which the person may decide.
+func (d *desk) nextOpen() (c Coding, ok bool, err error) {
+	open, err := d.adjudicable(d.queue.Subjects...)
+	for c := range open {
+		if d.fresh.forget(c.Subject); !c.stale(d.fresh) {
+			return c, true, err
+		}
+	}
+	return c, false, err
 }
 
 // see builds what the person is shown in a slot, and an event that says so.
@@ -266,18 +302,22 @@ func (d *desk) see(k slot) (shown Shown, ev Event, err error) {
 	if ev.Shown = shown.Hash(); err != nil || k.pass != passAdjudicate {
 		return shown, ev, err
 	}
-	open, err := d.adjudicable()
+	d.fresh.forget(k.subject)
+	open, err := d.adjudicable(k.subject)
 	if err != nil {
 		return shown, ev, err
 	}
-	i := slices.IndexFunc(open, func(c Coding) bool { return c.Subject == k.subject })
-	if i < 0 {
+	c, ok := Coding{}, false
+	for c = range open {
+		ok = true
+	}
+	if !ok {
 		return shown, ev, refuse(http.StatusConflict, "there is nothing to decide: the answers agree, a decision exists, or you have still to answer it yourself: answer it first")
 	}
 	ev.Base = ev.Shown
 	mine := d.work.given[slot{k.subject, passFirst}]
 	ev.Own = mine != nil && mine.First != nil
-	shown, ev.both, ev.Reversed = open[i].showBoth(shown, d.task, d.queue.Seed, ev.Swapped)
+	shown, ev.both, ev.Reversed = c.showBoth(shown, d.task, d.queue.Seed, ev.Swapped)
 	ev.Shown = shown.Hash()
 	return shown, ev, nil
 }

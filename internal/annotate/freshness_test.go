@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -30,10 +31,16 @@ func (r revised) Show(t eval.Trial) (eval.Exhibit, error) {
 	return x, err
 }
 
+// decidable lists the subjects on which a person may decide.
+func decidable(d *desk) ([]Coding, error) {
+	open, err := d.adjudicable(d.queue.Subjects...)
+	return slices.Collect(open), err
+}
+
 // decide decides on the next subject on which people differ, and returns what was shown.
 func (d *desk) decide(t *testing.T, option string) Shown {
 	t.Helper()
-	open, err := d.adjudicable()
+	open, err := decidable(d)
 	if err != nil || len(open) == 0 {
 		t.Fatalf("nothing to decide: %v", err)
 	}
@@ -68,7 +75,7 @@ func TestReplacedTexts(t *testing.T) {
 	for range 5 {
 		carl.decide(t, "yes")
 	}
-	left, _ := carl.adjudicable()
+	left, _ := decidable(carl)
 	changed := map[string]bool{left[0].Subject.Item: true}
 	for _, s := range carl.queue.Subjects {
 		if len(changed) < 2 {
@@ -89,8 +96,8 @@ func TestReplacedTexts(t *testing.T) {
 			t.Errorf("%s of round %d is used: %s", v.Trial.Item, v.Round, v.Data)
 		}
 	}
-	carl.source = now
-	if open, err := carl.adjudicable(); err != nil || len(open) != 0 {
+	carl.source, carl.fresh = now, newFreshness(task, now)
+	if open, err := decidable(carl); err != nil || len(open) != 0 {
 		t.Errorf("%d answers to replaced texts can be decided: %v", len(open), err)
 	}
 	r, err := p.Result(task, now)

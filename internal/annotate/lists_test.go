@@ -120,7 +120,7 @@ func TestExchangeOfLists(t *testing.T) {
 		if err != nil || len(r.Settled) != 2 {
 			t.Fatalf("%s: %d settled: %v", format, len(r.Settled), err)
 		}
-		for _, c := range codings(r.Task, r.queue, r.Everyone) {
+		for c := range codings(r.Task, r.queue.Subjects, r.Everyone) {
 			if a, b := c.First[0].Final.Answer, c.First[1].Final.Answer; !a.equal(b) {
 				t.Errorf("%s: %v became %v", format, a, b)
 			}

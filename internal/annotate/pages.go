@@ -72,11 +72,15 @@ func (s *Server) progress(d *desk) (done, of int) {
 	for k := range d.work.given {
 		done += one(k.pass == passAdjudicate)
 	}
-	open, err := d.adjudicable()
+	open, err := d.adjudicable(d.queue.Subjects...)
 	if err != nil {
 		return done, done // the page of the task has the error
 	}
-	return done, done + len(open)
+	of = done
+	for range open {
+		of++
+	}
+	return done, of
 }
 
 // depth is the way from the pages of a task to the first page.
@@ -96,14 +100,18 @@ func (s *Server) onTask(show func(w http.ResponseWriter, r *http.Request, d *des
 // next sends the person to their next subject.
 func (s *Server) next(w http.ResponseWriter, r *http.Request, d *desk) error {
 	if s.adjudicates() {
-		open, err := d.adjudicable()
-		if err != nil {
-			return err
+		open, ok, err := d.nextOpen()
+		if !ok && err == nil { // a text may be restored
+			d.fresh = newFreshness(d.task, d.source)
+			open, ok, err = d.nextOpen()
 		}
-		if len(open) == 0 {
+		switch {
+		case err != nil:
+			return err
+		case !ok:
 			return d.decided(w)
 		}
-		return see(w, d.key(slot{open[0].Subject, passAdjudicate}))
+		return see(w, d.key(slot{open.Subject, passAdjudicate}))
 	}
 	k, _, ok, wait := d.next()
 	_, since := d.session()
@@ -129,11 +137,15 @@ func (s *Server) next(w http.ResponseWriter, r *http.Request, d *desk) error {
 // decided says why there is nothing to decide.
 func (d *desk) decided(w http.ResponseWriter) error {
 	m := message{Depth: depth, Title: "Nothing to decide", Text: "All subjects with two answers agree or have a decision."}
-	list, err := d.undecided()
+	list, err := d.undecided(d.queue.Subjects)
 	if err != nil {
 		return err
 	}
-	if n := len(list); n > 0 {
+	n := 0
+	for range list {
+		n++
+	}
+	if n > 0 {
 		m.Title, m.Text = "Nothing to decide now", text.Plural(n, "subject waits until you have answered it", "subjects wait until you have answered them")+" with `scruple annotate`. Somebody else may decide before."
 		if _, _, ok, wait := d.next(); !ok && !wait.IsZero() {
 			m.Text += " The second round opens on " + day(wait) + "."

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -29,9 +30,9 @@ type Coding struct {
 	skipped bool // by somebody
 }
 
-// codings lists the subjects of a queue.
-func codings(t study.Task, q *Queue, everyone []*Work) (list []Coding) {
-	for _, s := range q.Subjects {
+// codings yields what people said of subjects.
+func codings(t study.Task, subjects []Subject, everyone []*Work) iter.Seq[Coding] {
+	coding := func(s Subject) Coding {
 		c := Coding{Subject: s}
 		for _, w := range everyone {
 			if g := w.given[slot{s, passFirst}]; g != nil && g.First != nil {
@@ -50,9 +51,15 @@ func codings(t study.Task, q *Queue, everyone []*Work) (list []Coding) {
 				c.Final, c.By = g, w.Person
 			}
 		}
-		list = append(list, c)
+		return c
 	}
-	return list
+	return func(yield func(Coding) bool) {
+		for _, s := range subjects {
+			if !yield(coding(s)) {
+				return
+			}
+		}
+	}
 }
 
 // differ reports whether people gave different answers.
@@ -140,6 +147,13 @@ func (f *freshness) of(s side) current {
 	return c
 }
 
+// forget makes the next look at a subject a new one.
+func (f *freshness) forget(s Subject) {
+	for _, swapped := range []bool{false, true} {
+		delete(f.now, side{s, swapped})
+	}
+}
+
 // gone reports whether there is no answer to judge any more.
 func (f *freshness) gone(s Subject) bool { return errors.Is(f.of(side{s, false}).err, eval.ErrGone) }
 
@@ -214,7 +228,7 @@ func (p Place) Result(t study.Task, source Shower) (*Result, error) {
 	skipped, open := 0, 0
 	var stale []string
 	fresh := newFreshness(t, source)
-	for _, c := range codings(t, q, r.Everyone) {
+	for c := range codings(t, q.Subjects, r.Everyone) {
 		switch {
 		case fresh.gone(c.Subject):
 			r.gone[c.Subject] = eval.ErrGone

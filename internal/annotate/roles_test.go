@@ -297,7 +297,7 @@ func TestDecisionsShowAnswers(t *testing.T) {
 	anna, ben, carl := open(t, p, task, "anna"), open(t, p, task, "ben"), open(t, p, task, "carl")
 	open := func(d *desk, want int, when string) {
 		t.Helper()
-		if list, err := d.adjudicable(); err != nil || len(list) != want {
+		if list, err := decidable(d); err != nil || len(list) != want {
 			t.Errorf("%s can decide on %d subjects %s, want %d: %v", d.work.Person, len(list), when, want, err)
 		}
 	}
@@ -318,7 +318,7 @@ func TestDecisionsShowAnswers(t *testing.T) {
 	}
 	open(anna, 6, "after it")
 	open(carl, 6, "without an answer")
-	list, _ := carl.adjudicable()
+	list, _ := decidable(carl)
 	carl.decide(t, "yes")
 	for i, c := range list[:2] {
 		k := slot{c.Subject, passFirst}

@@ -34,7 +34,7 @@ var style string
 
 var (
 	appStyle  = serve.NewAsset("app", "css", "text/css; charset=utf-8", style+keys.Style)
-	appScript = serve.NewAsset("app", "js", "text/javascript; charset=utf-8", keys.Script+script)
+	appScript = serve.NewAsset("app", "js", "text/javascript; charset=utf-8", keys.Script+fmt.Sprintf("const mostBytes = %d;\n", serve.MaxBody)+script)
 )
 
 //go:embed pages.tmpl

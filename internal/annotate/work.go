@@ -433,7 +433,9 @@ func (p Place) Adopt(t study.Task, person, by string) (*Work, error) {
 }
 
 // Everyone reads the files of all people in a task, in the order of their first answers.
-func (p Place) Everyone(task string) (all []*Work, err error) {
+func (p Place) Everyone(task string) ([]*Work, error) { return p.everyone(task, p.ReadWork) }
+
+func (p Place) everyone(task string, read func(task, person string) (*Work, error)) (all []*Work, err error) {
 	names, errPeople := p.people(task)
 	order, errOrder := p.starters(task)
 	heads, errHeads := entriesOf[head](p, headEntry, task)
@@ -448,7 +450,7 @@ func (p Place) Everyone(task string) (all []*Work, err error) {
 	place := func(name string) int { return slices.Index(append(slices.Clip(order), name), name) } // or the last
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(place(a), place(b)) })
 	for _, name := range names {
-		w, err := p.ReadWork(task, name)
+		w, err := read(task, name)
 		if err != nil {
 			return nil, err
 		}

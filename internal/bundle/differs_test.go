@@ -45,7 +45,15 @@ func TestErrorsOfThisMachine(t *testing.T) {
 	if err := os.WriteFile(damaged, bytes.Repeat([]byte("no database "), 1000), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]bool{t.TempDir(): true, damaged: false} { // a folder is no file that SQLite can open
+	unread := filepath.Join(t.TempDir(), "store.db")
+	db, err := store.Open(t.Context(), unread)
+	if err == nil {
+		err = errors.Join(db.Close(), os.Mkdir(unread+"-wal", 0o700)) // no file that SQLite can open
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{unread: true, damaged: false} {
 		if _, err := store.OpenRead(t.Context(), path); err == nil || ours(t.Context(), err) != want {
 			t.Errorf("%v is taken for an error of this machine: %v", err, !want)
 		}

@@ -343,8 +343,8 @@ type Standing struct {
 }
 
 // sampledForStanding is the number of trials of an arm whose requests are looked up, and of answers of an
-// arm to be judged.
-const sampledForStanding = 400
+// arm to be judged: their requests are rendered, and the lower end of the interval is used.
+const sampledForStanding = 100
 
 // Standing looks up what of the plan is in a store. Answers of the models for which
 // reusable is true may be taken from other runs.

@@ -62,7 +62,7 @@ func ReliabilityCurve(counts []Stated, bins int) []Reliability {
 		}
 		b := &curve[len(curve)-1]
 		b.N += n
-		b.Confidence += n * c.Confidence
+		b.Confidence += float64(n * c.Confidence) // not fused: one number on all processors
 		b.Accuracy += c.Right
 	}
 	for i := range curve {
@@ -77,7 +77,7 @@ func ReliabilityCurve(counts []Stated, bins int) []Reliability {
 func CalibrationError(counts []Stated, bins int) float64 {
 	sum, n := 0.0, 0.0
 	for _, b := range ReliabilityCurve(counts, bins) {
-		sum += b.N * math.Abs(b.Confidence-b.Accuracy)
+		sum += float64(b.N * math.Abs(b.Confidence-b.Accuracy))
 		n += b.N
 	}
 	return sum / n

@@ -113,8 +113,10 @@ func (b *builder) figure(f eval.Figure) *figure {
 		ys, lowest, highest = extent{0, 1}, 0, 1
 	}
 	y := newAxis(ys, lowest, highest, say.Scale{Decimals: 3}, false, figureSteps)
-	at := placing{y: func(n analyse.Number) float64 { return plotBottom + y.at(n)*(plotTop-plotBottom) }}
-	g.YTicks = mapped(y.Ticks, func(t tick) tick { return tick{plotBottom + t.At*(plotTop-plotBottom), t.Label} })
+	// Places are products that are not fused with a sum: files have the same bytes on all processors.
+	down := func(at float64) float64 { return plotBottom + float64(at*(plotTop-plotBottom)) }
+	at := placing{y: func(n analyse.Number) float64 { return down(y.at(n)) }}
+	g.YTicks = mapped(y.Ticks, func(t tick) tick { return tick{down(t.At), t.Label} })
 	g.XTicks, at.x = xAxis(f, xs)
 	for i := range f.Series {
 		if l := b.line(f, i, at); len(l.Marks) > 0 {
@@ -137,9 +139,9 @@ func (b *builder) line(f eval.Figure, i int, at placing) line {
 	if n := float64(len(f.Series)); f.Bars {
 		const widest, share = 36, 0.8 // of the room of a category
 		width = min(widest, share*(plotRight-plotLeft)/float64(max(1, len(places(f)))*len(f.Series)))
-		dodge = (float64(i) - (n-1)/2) * width
+		dodge = float64((float64(i) - (n-1)/2) * width)
 	} else if (f.Joined || f.Ticks != nil) && n > 1 {
-		dodge = (float64(i) - (n-1)/2) * min(3, 2*(plotMargin-2)/(n-1))
+		dodge = float64((float64(i) - (n-1)/2) * min(3, 2*(plotMargin-2)/(n-1)))
 	}
 	for _, p := range filter(s.Points, placed) {
 		m, said := mark{X: at.x(p.X) + dodge, Y: at.y(p.Value)}, measuredCell(p.Measured, false)
@@ -203,7 +205,9 @@ func xAxis(f eval.Figure, xs extent) ([]category, func(analyse.Number) float64) 
 	if f.Bars {
 		all := places(f)
 		room := (plotRight - plotLeft) / float64(max(1, len(all)))
-		at := func(n analyse.Number) float64 { return plotLeft + room*(float64(slices.Index(all, float64(n)))+0.5) }
+		at := func(n analyse.Number) float64 {
+			return plotLeft + float64(room*(float64(slices.Index(all, float64(n)))+0.5))
+		}
 		var ticks []category
 		for i, x := range all {
 			ticks = append(ticks, category{tick{at(analyse.Number(x)), xLabel(f, x)}, i%2 == 1 && tooLong(f, room)})
@@ -214,15 +218,15 @@ func xAxis(f eval.Figure, xs extent) ([]category, func(analyse.Number) float64) 
 	if !f.Joined && f.Ticks == nil {
 		a := newAxis(xs, analyse.Undefined(), analyse.Undefined(), say.Scale{Decimals: 3}, false, figureSteps)
 		ticks := mapped(a.Ticks, func(t tick) category {
-			return category{tick: tick{left + t.At*width, t.Label}}
+			return category{tick: tick{left + float64(t.At*width), t.Label}}
 		})
-		return ticks, func(n analyse.Number) float64 { return left + a.at(n)*width }
+		return ticks, func(n analyse.Number) float64 { return left + float64(a.at(n)*width) }
 	}
 	at := func(n analyse.Number) float64 {
 		if xs.high == xs.low {
 			return left + width/2
 		}
-		return left + (float64(n)-xs.low)/(xs.high-xs.low)*width
+		return left + float64((float64(n)-xs.low)/(xs.high-xs.low)*width)
 	}
 	ticks := mapped(places(f), func(x float64) category {
 		return category{tick: tick{at(analyse.Number(x)), xLabel(f, x)}}

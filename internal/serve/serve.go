@@ -17,7 +17,7 @@
 //   - The handler sees the path without the secret. Links and redirects must be relative,
 //     so that no page has to know it.
 //   - Without Config.Writes, only GET and HEAD exist; others get 405. With it, requests
-//     with other methods must have Content-Type application/json and at most 64 KB.
+//     with other methods must have Content-Type application/json and at most 1 MB.
 //   - Every response has a Content-Security-Policy that allows scripts, styles and
 //     connections of this server only, nothing inline and no images, and is not cached
 //     unless the handler sets Cache-Control.
@@ -71,8 +71,8 @@ type Kept struct {
 	Secrets map[string]string `json:"secrets"` // by holder
 }
 
-// maxBody is the limit of a request body in bytes.
-const maxBody = 64 << 10
+// MaxBody is the limit of a request body in bytes: more than a person marks and writes.
+const MaxBody = 1 << 20
 
 // A Server has its listeners open and its secrets drawn.
 type Server struct {
@@ -388,11 +388,11 @@ func (s *Server) mayWrite(w http.ResponseWriter, r *http.Request) bool {
 		http.Error(w, "a request that writes must be of type application/json", http.StatusUnsupportedMediaType)
 		return false
 	}
-	if r.ContentLength > maxBody {
-		http.Error(w, fmt.Sprintf("a request may have %d bytes; this one has %d", maxBody, r.ContentLength), http.StatusRequestEntityTooLarge)
+	if r.ContentLength > MaxBody {
+		http.Error(w, fmt.Sprintf("a request may have %d bytes; this one has %d", MaxBody, r.ContentLength), http.StatusRequestEntityTooLarge)
 		return false
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	r.Body = http.MaxBytesReader(w, r.Body, MaxBody)
 	return true
 }
 

@@ -138,10 +138,10 @@ func TestWrites(t *testing.T) {
 		length bool // whether Content-Length is given
 		want   int
 	}{
-		{"application/json", 64 << 10, true, 200},
+		{"application/json", MaxBody, true, 200},
 		{"application/json; charset=utf-8", 5, true, 200},
-		{"application/json", 64<<10 + 1, true, 413},
-		{"application/json", 64<<10 + 1, false, 413},
+		{"application/json", MaxBody + 1, true, 413},
+		{"application/json", MaxBody + 1, false, 413},
 		{"text/plain", 5, true, 415},
 		{"application/x-www-form-urlencoded", 5, true, 415},
 		{"multipart/form-data; boundary=x", 5, true, 415},

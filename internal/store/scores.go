@@ -98,7 +98,8 @@ func (db *DB) ReplaceScores(ctx context.Context, run *Run, scores iter.Seq2[eval
 	return cmp.Or(ofScores, err)
 }
 
-// OtherScores names the trials of a run whose stored scores are not these.
+// OtherScores names the trials of a run whose stored scores are not these, but for what processors
+// differ in.
 func (db *DB) OtherScores(ctx context.Context, run *Run, scores iter.Seq2[eval.Scored, error]) (other []string, err error) {
 	type key struct {
 		trial  int64
@@ -121,10 +122,19 @@ func (db *DB) OtherScores(ctx context.Context, run *Run, scores iter.Seq2[eval.S
 			return nil, err
 		}
 		k := key{r.trial, r.ofCase}
-		if was, ok := left[k]; !ok {
-			left[k] = 0
-		} else if was == eval.HashOf([]byte(r.data)) {
+		was, ok := left[k]
+		same := ok && was == eval.HashOf([]byte(r.data))
+		if ok && !same {
+			var data string
+			if err := db.get(ctx, `SELECT s.data FROM `+r.table()+` s JOIN trials t ON t.id = s.trial WHERE `+oneTrial, []any{run, r.trial}, &data); err != nil {
+				return nil, err
+			}
+			same = sameScores(data, r.data)
+		}
+		if same {
 			delete(left, k)
+		} else if !ok {
+			left[k] = 0
 		}
 	}
 	for k := range left {
@@ -136,6 +146,20 @@ func (db *DB) OtherScores(ctx context.Context, run *Run, scores iter.Seq2[eval.S
 	}
 	slices.Sort(other)
 	return slices.Compact(other), nil
+}
+
+// sameScores compares what appendScores wrote.
+func sameScores(a, b string) bool {
+	var lists [2][]eval.Score
+	for i, data := range []string{a, b} {
+		if err := ReadScores(data, func(s eval.Score) { lists[i] = append(lists[i], s) }); err != nil {
+			return false
+		}
+	}
+	return slices.EqualFunc(lists[0], lists[1], func(x, y eval.Score) bool {
+		return x.Unit == y.Unit && x.Metric == y.Metric && x.Unscored == y.Unscored && eval.Same(x.Num, y.Num) && eval.Same(x.Den, y.Den) &&
+			(x.Row == nil) == (y.Row == nil) && slices.EqualFunc(x.Row, y.Row, eval.Same)
+	})
 }
 
 // appendScores writes scores in the format documented at the scores table. Scores

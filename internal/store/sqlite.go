@@ -133,12 +133,16 @@ func foreign(ctx context.Context, path string) error {
 	return nil
 }
 
-// regular refuses pipes, devices and sockets, which block or keep nothing.
+// regular refuses folders, and pipes, devices and sockets, which block or keep nothing: bad input, no
+// failure of the store.
 func regular(path string) error {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		return fmt.Errorf("store %s: is a pipe, device or socket: name a file", path) // bad input, no failure of the store
+	switch info, err := os.Stat(path); {
+	case err != nil || info.Mode().IsRegular():
+		return nil
+	case info.IsDir():
+		return fmt.Errorf("store %s: is a folder: name the file in it, such as scruple.db", path)
 	}
-	return nil
+	return fmt.Errorf("store %s: is a pipe, device or socket: name a file", path)
 }
 
 // openTemporary opens a new file, which is removed when it is closed, with the folder of this

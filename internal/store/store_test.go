@@ -363,6 +363,30 @@ func testScoresReadBackAsWritten(t *testing.T, place place) {
 	if diff := cmp.Diff(want, all(t, db.Scores(t.Context(), r)), cmpopts.EquateNaNs()); diff != "" {
 		t.Error(diff)
 	}
+	for _, c := range []struct {
+		of   int
+		with eval.Score
+		same bool
+	}{
+		{0, eval.Score{Num: 1.0/3 + 1e-16, Den: 1}, true}, // of another processor
+		{0, eval.Score{Num: 0.3334, Den: 1}, false},
+		{1, eval.Score{Num: 2.5000000000000004, Den: 6.999999999999999}, true},
+		{1, eval.Score{Num: 2.5, Den: 8}, false},
+		{2, eval.Score{Unscored: "judge  failed"}, false},
+		{5, eval.Score{Row: eval.Row{1, -0.5000000000000001, math.NaN()}}, true},
+		{5, eval.Score{Row: eval.Row{1, math.NaN(), -0.5}}, false},
+		{6, eval.Score{Num: 0, Den: 1}, false},
+	} {
+		other := slices.Clone(ofTrial)
+		c.with.Unit, c.with.Metric, c.with.Replicate = other[c.of].Unit, other[c.of].Metric, 1
+		other[c.of] = c.with
+		got, err := db.OtherScores(t.Context(), r, func(yield func(eval.Scored, error) bool) {
+			yield(eval.Scored{Case: eval.CaseOf(p.Trial(0), eval.Outcome{Kind: eval.OK}, nil), Scores: slices.Concat(other, ofCase)}, nil)
+		})
+		if err != nil || (len(got) == 0) != c.same {
+			t.Errorf("%+v instead of %+v: %v, %v", c.with, ofTrial[c.of], got, err)
+		}
+	}
 	if err := write(ofCase[0], ofTrial[0]); err == nil {
 		t.Error("no error for scores out of order")
 	}

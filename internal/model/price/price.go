@@ -100,10 +100,11 @@ func (p Price) Cost(u eval.Usage) float64 {
 	if u.CachedInInput {
 		fresh = max(0, u.Input-u.Cached-u.CacheWrite)
 	}
-	dollars := float64(fresh)*p.Input +
-		float64(u.Cached)*or(p.Cached, p.Input) +
-		float64(u.CacheWrite)*or(p.CacheWrite, p.Input) +
-		float64(u.TotalOutput())*p.Output
+	// Conversions keep products from being fused with sums: one cost on all processors.
+	dollars := float64(float64(fresh)*p.Input) +
+		float64(float64(u.Cached)*or(p.Cached, p.Input)) +
+		float64(float64(u.CacheWrite)*or(p.CacheWrite, p.Input)) +
+		float64(float64(u.TotalOutput())*p.Output)
 	return dollars / 1e6
 }
 

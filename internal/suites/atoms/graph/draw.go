@@ -223,7 +223,7 @@ func route(g *eval.Graph, column []int, bends func(edge int) []float64) {
 		goTo := func(x2, y2 float64) {
 			e.Path += fmt.Sprintf("C%.1f %.1f %.1f %.1f %.1f %.1f", x+columnGap/2, y, x2-columnGap/2, y2, x2, y2)
 			if e.X == 0 { // the label is in the first gap, nearer to the end, where edges of one node have parted
-				e.X, e.Y = x+0.56*(x2-x), y+0.6*(y2-y)
+				e.X, e.Y = x+float64(0.56*(x2-x)), y+float64(0.6*(y2-y))
 			}
 			x, y = x2, y2
 		}

@@ -152,8 +152,8 @@ func (t *docuTotal) walk(schema map[string]any, answer, label any, leaves bool) 
 			t.err = errTooLong
 			return
 		}
-		n := float64(max(len(a), len(l))) * max(leaves, 1)
-		t.sum += greedy(l, a) * n
+		n := float64(float64(max(len(a), len(l))) * max(leaves, 1)) // not fused: one score on all processors
+		t.sum += float64(greedy(l, a) * n)
 		t.weight += n
 	case isObject:
 		for _, name := range sortedKeys(properties) {

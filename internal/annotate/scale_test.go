@@ -1,0 +1,96 @@
+package annotate
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+)
+
+// looked counts looks at items.
+type looked struct {
+	corpus
+	n int
+}
+
+func (c *looked) Show(t eval.Trial) (eval.Exhibit, error) {
+	c.n++
+	return c.corpus.Show(t)
+}
+
+// A decision looks at the subjects that it is about, and reads no file that did not change.
+func TestDecisionsReadOnce(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	p, source := at(t, &clock), &looked{corpus: corpus{30}}
+	task := label.Full()
+	task.Again = study.Again{}
+	if _, err := p.queue(task, source); err != nil {
+		t.Fatal(err)
+	}
+	for _, person := range []string{"anna", "ben"} {
+		d := open(t, p, task, person)
+		for i := range 30 {
+			if err := d.say(t, map[bool]string{true: "yes", false: "no"}[person == "anna" || i == 0]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := d.close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := Open(p, []study.Task{task}, source, "test", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	do := talking(t, s, "carol")
+	var works map[string]other
+	for n := range 5 {
+		source.n = 0
+		_, key := do("carol", "GET", "t/t/", "")
+		_, page := do("carol", "GET", "t/t/"+key, "")
+		if want := fmt.Sprintf("%d of 29", n+1); !strings.Contains(page, want) {
+			t.Fatalf("decision %d: no %q in\n%s", n, want, page)
+		}
+		code, said := do("carol", "POST", "event", fmt.Sprintf(`{"id":"0123456789abcde%d","task":"t","kind":"adjudicate","key":%q,"shown":%q,"answer":{"q":"yes"},"reason":"it is"}`, n, key, shownHash.FindStringSubmatch(page)[1]))
+		if code != 200 {
+			t.Fatalf("%d %s", code, said)
+		}
+		others := s.desks[[2]string{"t", "carol"}].others
+		switch {
+		case n == 0:
+			works = map[string]other{"anna": others["anna"], "ben": others["ben"]}
+		case source.n > 8:
+			t.Errorf("decision %d looked %d times at subjects", n, source.n)
+		case others["anna"].work != works["anna"].work || others["ben"].work != works["ben"].work:
+			t.Errorf("decision %d read a file again that did not change", n)
+		}
+	}
+}
+
+// What an answer takes does not grow with its passages times the text.
+func TestManyPassages(t *testing.T) {
+	text := strings.Repeat("ä word ", 30000)
+	q := study.Question{Name: "q", Type: "span"}
+	shown := Shown{Pages: []Page{{1, text}}, Ask: []study.Question{q}}
+	var spans []Span
+	for i := range 800 {
+		spans = append(spans, Span{Page: 1, Start: 7 * i, End: 7*i + 6, Text: "ä word"})
+	}
+	data, _ := json.Marshal(spans)
+	a := Answer{"q": data}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if err := a.check(shown, true); err != nil {
+		t.Fatal(err)
+	}
+	a = a.exact(shown)
+	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > 30<<20 || len(a.Spans("q")) != 800 {
+		t.Errorf("%d passages took %d MB", len(a.Spans("q")), (after.TotalAlloc-before.TotalAlloc)>>20)
+	}
+}
