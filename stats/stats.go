@@ -9,6 +9,7 @@
 // # Map
 //
 //	two arms, same items    PairedT, WilcoxonSignedRank, SignFlipExact, -Random and -Interval, PairedTOST, TOST
+//	d with missing scores   RangeOfEffect
 //	passes, same items      McNemarTable, McNemarOutcomes, Tango, NewcombePaired, ComparePairedProportions
 //	                        (in clusters), CochranQ
 //	two series              Pearson, Spearman

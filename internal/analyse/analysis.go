@@ -464,8 +464,8 @@ type Comparison struct {
 	// ByJudge is what the judge alone says, of a difference corrected by people.
 	ByJudge *Reading `json:"by_judge,omitempty"`
 	// Least and Most are the comparison if every missing score of A were the lowest possible
-	// and those of B the highest, and the other way round; nil if none is missing, and for a
-	// metric with an estimator.
+	// and those of B the highest, and the other way round, with the least and the most that d and its
+	// interval can be; nil if none is missing, and for a metric with an estimator.
 	Least *Comparison `json:"least,omitempty"`
 	Most  *Comparison `json:"most,omitempty"`
 	// Assumes is what the interval takes for granted, where the data cannot show it.

@@ -145,9 +145,36 @@ func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error
 		err := c.compareRows(&r, k, s, t)
 		return r, k.failed(metric, err)
 	}
-	var both []int
-	var xs, ys []float64
-	var clusters []int32
+	m, both := c.match(&r, k, s)
+	r.Pairs = len(m.xs)
+	left := "left out"
+	if t.fits[k.metric] != nil && s.stratum == nil {
+		left = "counted only in the mixed model"
+	}
+	if !r.paired(left) {
+		return r, nil
+	}
+	m.parts = partsOf(t.q.Run.Replicates)
+	m.numA, m.denA = c.clusters.sum(&c.sumA, both, func(i int) cell { return c.fraction(k.metric, k.a[i]) })
+	m.numB, m.denB = c.clusters.sum(&c.sumB, both, func(i int) cell { return c.fraction(k.metric, k.b[i]) })
+	if t.q.Run.Exploratory() {
+		err := errors.Join(r.describe(m, &metric), c.differenceByPeople(&r, k, selection{s.stratum, both}, t))
+		return r, k.failed(metric, err)
+	}
+	if err := t.test(&r, m, k, &metric); err != nil {
+		return r, k.failed(metric, err)
+	}
+	if err := c.differenceByPeople(&r, k, selection{s.stratum, both}, t); err != nil {
+		return r, k.failed(metric, err)
+	}
+	r.clip(metric.Max - metric.Min)
+	return r, nil
+}
+
+// match pairs the scores of the items that both arms have, counts wins, losses and items of one arm,
+// and returns the items that the difference is over.
+func (c *Collector) match(r *Comparison, k contest, s selection) (m matched, both []int) {
+	metric := &c.suite.Metrics[k.metric]
 	for _, i := range s.items {
 		x, y := k.a[i], k.b[i]
 		a, b := x.num/x.den, y.num/y.den
@@ -166,31 +193,9 @@ func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error
 			continue
 		}
 		both = append(both, i)
-		xs, ys, clusters = append(xs, a), append(ys, b), append(clusters, c.clusters.of[i])
+		m.xs, m.ys, m.cluster = append(m.xs, a), append(m.ys, b), append(m.cluster, c.clusters.of[i])
 	}
-	r.Pairs = len(xs)
-	left := "left out"
-	if t.fits[k.metric] != nil && s.stratum == nil {
-		left = "counted only in the mixed model"
-	}
-	if !r.paired(left) {
-		return r, nil
-	}
-	m := matched{xs: xs, ys: ys, cluster: clusters, parts: partsOf(t.q.Run.Replicates)}
-	m.numA, m.denA = c.clusters.sum(&c.sumA, both, func(i int) cell { return c.fraction(k.metric, k.a[i]) })
-	m.numB, m.denB = c.clusters.sum(&c.sumB, both, func(i int) cell { return c.fraction(k.metric, k.b[i]) })
-	if t.q.Run.Exploratory() {
-		err := errors.Join(r.describe(m, &metric), c.differenceByPeople(&r, k, selection{s.stratum, both}, t))
-		return r, k.failed(metric, err)
-	}
-	if err := t.test(&r, m, k, &metric); err != nil {
-		return r, k.failed(metric, err)
-	}
-	if err := c.differenceByPeople(&r, k, selection{s.stratum, both}, t); err != nil {
-		return r, k.failed(metric, err)
-	}
-	r.clip(metric.Max - metric.Min)
-	return r, nil
+	return m, both
 }
 
 // paired reports whether there are pairs, and warns of items that only one arm has.
@@ -205,23 +210,29 @@ func (r *Comparison) paired(left string) bool {
 }
 
 // clip clips the intervals to the possible range of a difference, as intervals
-// of estimates are clipped to the range of the metric. NaN stays NaN, and so does
-// an interval without bounds, which too few clusters have.
+// of estimates are clipped to the range of the metric.
 func (r *Comparison) clip(most float64) {
-	if !(most > 0) {
-		return
-	}
 	readings := []*Reading{&r.Reading}
 	for i := range r.Beside {
 		readings = append(readings, &r.Beside[i])
 	}
 	for _, p := range readings {
 		for _, end := range []*Number{&p.Low, &p.High, &p.EquivLow, &p.EquivHigh} {
-			if *end = Number(max(-most, min(most, float64(*end)))); math.IsInf(float64(*end), 0) {
-				*end = Undefined()
-			}
+			*end = clipped(*end, most)
 		}
 	}
+}
+
+// clipped is the end of an interval in the possible range of a difference. NaN stays NaN, and so
+// does an interval without bounds, which too few clusters have.
+func clipped(end Number, most float64) Number {
+	if !(most > 0) {
+		return end
+	}
+	if end = max(Number(-most), min(Number(most), end)); math.IsInf(float64(end), 0) {
+		return Undefined()
+	}
+	return end
 }
 
 // count adds an item to wins, ties or losses.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/text"
+	"github.com/scruple-eval/scruple/stats"
 )
 
 // missing returns how many opportunities of an arm and metric have no score, by index of
@@ -255,17 +256,47 @@ func (c *Collector) compareWithBounds(k contest, s selection, t tester) (r Compa
 		}
 		atLeast.atA, atLeast.atB, atMost.atA, atMost.atB = least, most, most, least
 	}
-	t.fits = nil
+	ends := t
+	ends.fits, ends.q.NoEffect = nil, true
 	for _, x := range []struct {
 		with contest
 		into **Comparison
 	}{{atLeast, &r.Least}, {atMost, &r.Most}} {
-		bound, err := c.compare(x.with, s, t)
+		bound, err := c.compare(x.with, s, ends)
 		if err != nil {
 			return r, err
 		}
 		bound.Warnings, bound.Beside, bound.Least, bound.Most = nil, nil, nil, nil
 		*x.into = &bound
 	}
-	return r, nil
+	if !r.Least.D.Defined() || !r.Most.D.Defined() {
+		return r, nil
+	}
+	lowest, _ := c.match(&Comparison{}, atLeast, s)
+	highest, _ := c.match(&Comparison{}, atMost, s)
+	return r, t.boundEffect(&r, lowest, highest)
+}
+
+// boundEffect sets d and the ends of its interval to the least and the most that they can be: as they
+// depend on the spread of the differences, that may be where missing scores of an arm differ.
+func (t tester) boundEffect(r *Comparison, lowest, highest matched) error {
+	low, high := slices.Clone(lowest.xs), slices.Clone(highest.xs)
+	for i := range low {
+		low[i], high[i] = low[i]-lowest.ys[i], high[i]-highest.ys[i]
+	}
+	bounds, err := stats.RangeOfEffect(low, high, lowest.cluster)
+	if err != nil {
+		return err
+	}
+	least, most := bounds.D()
+	r.Least.D, r.Most.D = Number(least), Number(most)
+	if !r.DLow.Defined() || !r.DHigh.Defined() {
+		return nil
+	}
+	l, m := bounds.Interval(t.level)
+	least, _ = bounds.Over(float64(r.Least.Low)) // as [tester.effect] has it
+	_, most = bounds.Over(float64(r.Most.High))
+	r.Least.DLow, r.Least.DHigh = Number(min(l.Low, least)), Number(l.High)
+	r.Most.DLow, r.Most.DHigh = Number(m.Low), Number(max(m.High, most))
+	return nil
 }

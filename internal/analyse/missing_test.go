@@ -324,3 +324,77 @@ func TestPairsKeepItemsWithoutOpportunity(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// TestNoScoresLeaveTheBoundsOfAnEffect: d and its interval depend on the spread of the differences, so
+// they can be least or most where some of the missing scores are high and others low.
+func TestNoScoresLeaveTheBoundsOfAnEffect(t *testing.T) {
+	decided := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		n := rapid.IntRange(8, 40).Draw(rt, "items")
+		per := rapid.IntRange(1, 4).Draw(rt, "items a cluster")
+		metric := rapid.SampledFrom([]string{"correct", "share"}).Draw(rt, "metric")
+		missing := map[string]int{"new": rapid.IntRange(0, 3).Draw(rt, "new without"), "old": rapid.IntRange(0, 3).Draw(rt, "old without")}
+		better := rapid.Float64Range(0, 0.6).Draw(rt, "better")
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))
+		var items []eval.Item
+		values := map[string][]float64{}
+		for i := range n {
+			it := eval.Item{ID: fmt.Sprintf("i%04d", i)}
+			if per > 1 {
+				it.Cluster = fmt.Sprint("c", i%((n+per-1)/per))
+			}
+			items = append(items, it)
+			for _, arm := range []string{"new", "old"} {
+				v := 0.8 * r.Float64()
+				if arm == "new" {
+					v = min(1, v+better)
+				}
+				if metric == "correct" {
+					v = math.Round(v)
+				}
+				values[arm] = append(values[arm], v)
+			}
+		}
+		with := func(fill func() float64) analyse.Comparison {
+			a := analysedItems(rt, items, 0, func(arm string, item int) []eval.Score {
+				switch {
+				case item >= missing[arm]:
+					return []eval.Score{entry(metric, values[arm][item], 1)}
+				case fill == nil:
+					return []eval.Score{without(metric, 1)}
+				}
+				return []eval.Score{entry(metric, fill(), 1)}
+			})
+			c, _ := a.Comparison("new", "old", metric)
+			return c
+		}
+		unknown := with(nil)
+		if unknown.Least == nil {
+			return
+		}
+		least, most := unknown.Least, unknown.Most
+		if least.DLow > 0.1 {
+			decided++
+		}
+		for range 4 {
+			ends := r.IntN(3)
+			c := with(func() float64 {
+				if ends == 0 && metric == "share" {
+					return r.Float64()
+				}
+				return float64(r.IntN(2))
+			})
+			in := func(what string, x, least, most analyse.Number) {
+				if x < least-1e-6 || x > most+1e-6 || !x.Defined() && least.Defined() && most.Defined() {
+					rt.Fatalf("%s is %v with all scores; its bounds were %v to %v", what, x, least, most)
+				}
+			}
+			in("d", c.D, least.D, most.D)
+			in("its lower end", c.DLow, least.DLow, most.DLow)
+			in("its upper end", c.DHigh, least.DHigh, most.DHigh)
+		}
+	})
+	if decided == 0 {
+		t.Error("no effect is shown whatever is missing")
+	}
+}

@@ -69,9 +69,6 @@ func (t tester) test(r *Comparison, m matched, k contest, metric *eval.Metric) e
 	}
 	r.MeanA, r.MeanB, r.Diff, r.Clusters, r.Level = Number(robust.A), Number(robust.B), Number(robust.Diff), robust.Clusters, Number(t.level)
 	if metric.Pooling == eval.MeanOfItems {
-		if err := t.effect(r, m, robust); err != nil {
-			return err
-		}
 		switch model := t.fits[k.metric]; {
 		case t.q.Study.Method == "permutation":
 			flips, err := t.signFlip(r, m, robust)
@@ -100,6 +97,11 @@ func (t tester) test(r *Comparison, m matched, k contest, metric *eval.Metric) e
 		}
 	}
 	t.fill(r, deciding)
+	if metric.Pooling == eval.MeanOfItems {
+		if err := t.effect(r, m, robust, metric); err != nil {
+			return err
+		}
+	}
 	if r.Stratum == nil && !t.draft {
 		for _, name := range t.q.Study.Beside {
 			f, err := t.beside(name, r, m, robust, metric)
@@ -189,7 +191,7 @@ func sameLimits(a, b stats.Interval) bool {
 
 // beyond leaves out t where the p-value is not that of t.
 func (f reading) beyond(robust stats.RatioDiff) reading {
-	if !(f.P <= robust.Reading().P) {
+	if byT := robust.Reading().P; !(f.P <= byT*(1+1e-9)) { // the same but for rounding is that of t
 		f.t, f.df = Undefined(), Undefined()
 	}
 	return f
@@ -243,17 +245,27 @@ func (t tester) beside(name string, r *Comparison, m matched, robust stats.Ratio
 	return f, err
 }
 
-// effect is Cohen's d for pairs.
-func (t tester) effect(r *Comparison, m matched, robust stats.RatioDiff) error {
+// effect is Cohen's d for pairs. Its interval is by t: where what decides about the difference
+// reaches further, so does that of d, which excludes 0 only if that of the difference does.
+func (t tester) effect(r *Comparison, m matched, robust stats.RatioDiff, metric *eval.Metric) error {
 	items, err := stats.PairedT(m.xs, m.ys, t.level)
 	if err != nil {
 		return err
 	}
 	r.D = Number(items.DZ)
-	if !t.q.NoEffect && !t.draft {
-		ci := robust.EffectInterval(items.SDDiff, t.level)
-		r.DLow, r.DHigh = Number(ci.Low), Number(ci.High)
+	if t.q.NoEffect || t.draft {
+		return nil
 	}
+	ci, byT := robust.EffectInterval(items.SDDiff, t.level), robust.Interval(t.level)
+	low, high := clipped(r.Low, metric.Max-metric.Min), clipped(r.High, metric.Max-metric.Min)
+	rounding := 1e-9 * (byT.High - byT.Low)
+	if !(float64(low) >= byT.Low-rounding) {
+		ci.Low = min(ci.Low, float64(low)/items.SDDiff)
+	}
+	if !(float64(high) <= byT.High+rounding) {
+		ci.High = max(ci.High, float64(high)/items.SDDiff)
+	}
+	r.DLow, r.DHigh = Number(ci.Low), Number(ci.High)
 	return nil
 }
 

@@ -163,6 +163,76 @@ func TestTestAndIntervalAgree(t *testing.T) {
 	}
 }
 
+// TestEffectExcludesZeroWithTheDifference: d is above or below 0 only where the difference is, by
+// the method that decides and at its level.
+func TestEffectExcludesZeroWithTheDifference(t *testing.T) {
+	t.Parallel()
+	shown := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		n := rapid.IntRange(2, 30).Draw(rt, "items")
+		per := rapid.IntRange(1, 6).Draw(rt, "items a cluster")
+		better := rapid.Float64Range(-0.5, 0.5).Draw(rt, "better")
+		s := simulatedRun{binary: rapid.Bool().Draw(rt, "binary")}
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))
+		for i := range n {
+			it := eval.Item{ID: fmt.Sprintf("d%02d", i)}
+			if per > 1 {
+				it.Cluster = fmt.Sprint(i * (i + 3) / (20 * per)) // of unequal sizes
+			}
+			x, y := 0.5+better+0.4*(r.Float64()-0.5), 0.5+0.4*(r.Float64()-0.5)
+			if s.binary {
+				x, y = math.Floor(x+r.Float64()), math.Floor(y+r.Float64())
+			}
+			s.items, s.x, s.y = append(s.items, it), append(s.x, max(0, min(1, x))), append(s.y, max(0, min(1, y)))
+		}
+		c := compared(t, s.analyse(t, rapid.SampledFrom([]string{"auto", "permutation", "mixed_effects"}).Draw(rt, "method"), "none"))
+		if c.DLow > 0 && !(c.Low > 0) || c.DHigh < 0 && !(c.High < 0) {
+			rt.Fatalf("d is %v to %v, the difference %v to %v by %s: x = %v, y = %v", c.DLow, c.DHigh, c.Low, c.High, c.Method, s.x, s.y)
+		}
+		if c.DLow > 0 || c.DHigh < 0 {
+			shown++
+		}
+	})
+	if shown == 0 {
+		t.Error("no study shows an effect")
+	}
+}
+
+// TestNamesOfItemsDoNotMatterToT: t is left out where another limit decides, and not where the
+// p-values differ by rounding.
+func TestNamesOfItemsDoNotMatterToT(t *testing.T) {
+	t.Parallel()
+	has := 0
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		s := simulatedRun{binary: true}
+		for i := range 30 {
+			s.items = append(s.items, eval.Item{ID: fmt.Sprintf("d%02d", i), Cluster: fmt.Sprint(i * (i + 3) / 90)})
+			s.x, s.y = append(s.x, float64(min(1, r.IntN(5)))), append(s.y, float64(r.IntN(2)))
+		}
+		renamed := s
+		renamed.items = slices.Clone(s.items)
+		for i := range renamed.items {
+			renamed.items[i].ID = fmt.Sprintf("e%02d", (i*7+3)%30)
+			renamed.items[i].Cluster = fmt.Sprint("c", (len(s.items[i].Cluster)*5+i*(i+3)/90*7)%11, s.items[i].Cluster)
+		}
+		slices.Reverse(renamed.items)
+		renamed.x, renamed.y = slices.Clone(s.x), slices.Clone(s.y)
+		slices.Reverse(renamed.x)
+		slices.Reverse(renamed.y)
+		a, b := compared(t, s.analyse(t, "auto", "none")), compared(t, renamed.analyse(t, "auto", "none"))
+		if a.T.Defined() != b.T.Defined() || a.DF.Defined() != b.DF.Defined() {
+			t.Errorf("seed %d: t is %v, and %v with other names; p %v and %v", seed, a.T, b.T, a.P, b.P)
+		}
+		if a.T.Defined() {
+			has++
+		}
+	}
+	if has == 0 || has == 60 {
+		t.Errorf("%d of 60 have t", has)
+	}
+}
+
 // TestScoresOfZeroAndOne: the interval of single items that pass or fail is Tango's. For
 // every method it has a width without discordant items.
 func TestScoresOfZeroAndOne(t *testing.T) {

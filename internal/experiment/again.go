@@ -391,8 +391,8 @@ func (r *Run) renewal(ctx context.Context, bench eval.Bench, stage eval.Stage, w
 	for _, h := range d.heard {
 		w.Steps = append(w.Steps, h.from)
 	}
-	if w.Derived && keep.wants(was.Trial, stage) {
-		w.Examples = examples(d.heard, was.Trial, stage)
+	if w.Derived {
+		w.Examples = keep.wanted(examples(d.heard, was.Trial, stage))
 	}
 	return w, err
 }

@@ -61,7 +61,17 @@ func (x *Experiment) Current(ctx context.Context, db *store.DB, r *store.Run, ke
 	if kept.basis != x.basis() {
 		return discipline.NotAllowed("the metrics, comparisons or statistics of the study, or what scores are computed from, changed since run %s was analysed: run `%s` to analyse it again at no cost", r.ID, x.commandLine("score"))
 	}
-	return nil
+	if x.Study.ReplicationOf == "" {
+		return nil
+	}
+	now := *kept.Analysis
+	if err := x.replicate(ctx, db, &now); err != nil {
+		return err
+	}
+	if other, err := otherPlaces(kept, Result{Analysis: &now, Verdict: kept.Verdict}); err != nil || len(other) == 0 {
+		return err
+	}
+	return discipline.NotAllowed("the run that the study replicates changed since run %s was analysed: run `%s` to analyse it again at no cost", r.ID, x.commandLine("score"))
 }
 
 // decide applies the study's rules. It returns nil if there are none.

@@ -239,3 +239,77 @@ func TestExampleOfAGrownRun(t *testing.T) {
 		}
 	}
 }
+
+// ruled is a bench in which a program judges every trial, and the judge only those of every
+// eighth document.
+type ruled struct{ kit.Bench }
+
+func (b ruled) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eval.Asker) ([]eval.Verdict, error) {
+	if _, err := ask.Ask(ctx, "rule", eval.Request{Model: "rule", Provider: "exec", Name: "rules", Payload: []byte(`{}`)}); err != nil {
+		return nil, err
+	}
+	if n, err := strconv.Atoi(t.Item[1:]); err != nil || n%8 > 0 {
+		return nil, err
+	}
+	return b.Bench.Judge(ctx, t, o, ask)
+}
+
+func (ruled) Complete(context.Context, *eval.Request) (eval.Response, error) {
+	return eval.Response{Text: "{}", Stop: eval.StopEnd}, nil
+}
+
+// The example of a judge is one of its own trials, whoever else judged and in whatever order.
+func TestExampleOfEachJudge(t *testing.T) {
+	var documents []int
+	for n := 2; n <= 40; n += 2 {
+		documents = append(documents, n)
+	}
+	items := map[string]bool{}
+	for _, concurrency := range []int{1, 16} {
+		dir := t.TempDir()
+		db, path := openStore(t, dir), writePrompted(t, dir, documents)
+		x := load(t, path, fmt.Sprint("execution.concurrency=", concurrency))
+		x.Bench = ruled{x.Bench}
+		r := start(t, x, db)
+		models := map[string]*run.Model{"rule": {Client: ruled{}, Group: "rule"}}
+		for _, id := range []string{"m", "judge"} {
+			models[id] = &run.Model{Client: numbers{}, Group: id}
+		}
+		if err := r.Ask(t.Context(), left(t, r, false), experiment.Asking{Models: models}); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range rescore(t, r).Analysis.Asked.Parties {
+			if len(p.Prompts) != 1 || p.Steps != 1 || p.Missing != "" {
+				t.Errorf("%s: %+v", p.Model, p)
+			}
+			if p.Model == "judges" {
+				items[p.Item] = true
+			}
+		}
+	}
+	if len(items) != 1 {
+		t.Errorf("the judge has the examples %v, of runs in different orders", items)
+	}
+}
+
+// Of many arms, reports show the prompts of some. The example of another is that of a new run, too, if
+// reports had its prompts before.
+func TestExampleOfAnArmNoLongerShown(t *testing.T) {
+	documents := []int{2, 4, 6, 8, 10, 12, 14, 16}
+	parties := func(db *store.DB, dir string, first int) []analyse.Party {
+		var arms []string
+		for n := first; n <= 12; n++ {
+			arms = append(arms, fmt.Sprintf("{name: p%d, path: plain.txt, models: [m]}", n))
+		}
+		path := writePrompted(t, dir, documents)
+		write(t, path, strings.Replace(promptedStudy, "{name: plain, path: plain.txt, models: [m]}", strings.Join(arms, ", "), 1))
+		_, asked := prompted(t, db, path)
+		return slices.DeleteFunc(asked.Parties, func(p analyse.Party) bool { return p.Judge })
+	}
+	grown, fresh := t.TempDir(), t.TempDir()
+	db := openStore(t, grown)
+	parties(db, grown, 1)
+	if d := cmp.Diff(parties(openStore(t, fresh), fresh, 0), parties(db, grown, 0)); d != "" {
+		t.Errorf("-new run +grown run:\n%s", d)
+	}
+}

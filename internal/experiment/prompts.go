@@ -35,7 +35,8 @@ func (r *Run) askedOf(ctx context.Context, sums store.CallSums) (*analyse.Asked,
 	firsts, shown := sums.First(), r.exemplary()
 	add := func(p analyse.Party, is func(store.Asked) bool, prompts bool) error {
 		var e store.Example
-		if i := slices.IndexFunc(kept, func(e store.Example) bool { return is(e.Asked) }); i >= 0 {
+		// One that was kept while its arm was shown is no longer the example.
+		if i := slices.IndexFunc(kept, func(e store.Example) bool { return is(e.Asked) }); i >= 0 && prompts {
 			e = kept[i]
 		} else {
 			e.Asked = firsts[slices.IndexFunc(firsts, is)]
@@ -101,6 +102,9 @@ func (r *Run) example(ctx context.Context, p *analyse.Party, e store.Example, pr
 		return nil
 	}
 	first := calls[steps[i]]
+	if p.Judge {
+		steps = slices.DeleteFunc(steps, func(s string) bool { return calls[s].Model != e.Model })
+	}
 	p.Item, p.Steps, p.Provider, p.Model, p.Adapted = e.Trial.Item, cmp.Or(e.Steps, len(steps)), first.Provider, first.Model, first.Response.Adapted
 	for _, part := range first.Parts {
 		switch part.Name {
@@ -149,7 +153,7 @@ func shortPrompt(s string) string {
 	return head + "\n[… " + text.Plural(utf8.RuneCountInString(s[len(head):len(s)-len(tail)]), "character", "characters") + " …]\n" + tail
 }
 
-// fewExamples is how many trials of an arm, and of the judge of arms, have their prompts
+// fewExamples is how many trials of an arm, and of a model that judges, have their prompts
 // kept: those first by the hash of their input. If items leave the study, the first of the
 // rest is still among them, and new items change nothing unless they come first. So the
 // example of a report does not depend on how a run grew.
@@ -159,7 +163,6 @@ const fewExamples = 3
 type keeper struct {
 	inputs map[string]string // of items
 	shown  map[string]bool   // arms whose prompts reports show
-	judges map[string]string // of arms
 
 	mu   sync.Mutex
 	kept map[string][]string // places of trials by party, sorted
@@ -167,16 +170,13 @@ type keeper struct {
 
 // keeper returns what is kept already of a run.
 func (r *Run) keeper(ctx context.Context) (*keeper, error) {
-	k := &keeper{inputs: map[string]string{}, shown: r.exemplary(), judges: map[string]string{}, kept: map[string][]string{}}
+	k := &keeper{inputs: map[string]string{}, shown: r.exemplary(), kept: map[string][]string{}}
 	for _, it := range r.Items() {
 		k.inputs[it.ID] = it.Input.String()
 	}
-	for _, arm := range r.Bench.Arms() {
-		k.judges[arm.ID] = strings.Join(arm.Judges, " ")
-	}
 	list, err := r.db.Examples(ctx, r.Record)
 	for _, e := range list {
-		k.add(e.Trial, e.Stage)
+		k.add(e.Asked)
 	}
 	return k, err
 }
@@ -197,12 +197,12 @@ func (x *Experiment) exemplary() map[string]bool {
 	return shown
 }
 
-// party is who is asked: an arm, or the judge of arms.
-func (k *keeper) party(t eval.Trial, stage eval.Stage) string {
-	if stage == eval.StageJudge {
-		return "judge " + k.judges[t.Arm]
+// party is who is asked: an arm, or a model that judges.
+func (k *keeper) party(a store.Asked) string {
+	if a.Stage == eval.StageJudge {
+		return "judge " + a.Model
 	}
-	return "arm " + t.Arm
+	return "arm " + a.Trial.Arm
 }
 
 // place orders trials as [store.DB.Examples] does.
@@ -211,33 +211,38 @@ func (k *keeper) place(t eval.Trial) string {
 }
 
 // shows reports whether reports show what is asked in a stage of an arm.
-func (k *keeper) shows(t eval.Trial, stage eval.Stage) bool {
-	return stage == eval.StageJudge || k.shown[t.Arm]
+func (k *keeper) shows(a store.Asked) bool {
+	return a.Stage == eval.StageJudge || k.shown[a.Trial.Arm]
 }
 
 // find returns where a trial is among those of its party, and whether it is kept.
-func (k *keeper) find(t eval.Trial, stage eval.Stage) (party string, at int, kept bool) {
-	party = k.party(t, stage)
-	at, kept = slices.BinarySearch(k.kept[party], k.place(t))
+func (k *keeper) find(a store.Asked) (party string, at int, kept bool) {
+	party = k.party(a)
+	at, kept = slices.BinarySearch(k.kept[party], k.place(a.Trial))
 	return party, at, kept
 }
 
 // wants reports whether the prompts of a trial are to be kept.
-func (k *keeper) wants(t eval.Trial, stage eval.Stage) bool {
-	if !k.shows(t, stage) {
+func (k *keeper) wants(a store.Asked) bool {
+	if !k.shows(a) {
 		return false
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	_, at, kept := k.find(t, stage)
+	_, at, kept := k.find(a)
 	return kept || at < fewExamples
 }
 
-func (k *keeper) add(t eval.Trial, stage eval.Stage) {
+// wanted are those examples of a trial that are to be kept.
+func (k *keeper) wanted(list []store.Example) []store.Example {
+	return slices.DeleteFunc(list, func(e store.Example) bool { return !k.wants(e.Asked) })
+}
+
+func (k *keeper) add(a store.Asked) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if party, at, kept := k.find(t, stage); !kept {
-		k.kept[party] = slices.Insert(k.kept[party], at, k.place(t))
+	if party, at, kept := k.find(a); !kept {
+		k.kept[party] = slices.Insert(k.kept[party], at, k.place(a.Trial))
 	}
 }
 
@@ -266,9 +271,9 @@ func (k keeping) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask ev
 }
 
 // keep does a trial in a stage, and has its prompts kept if it succeeds and is one of the
-// first.
+// first. Which models judge it is only known afterwards.
 func (k keeping) keep(t eval.Trial, stage eval.Stage, ask eval.Asker, do func(eval.Asker) (succeeded bool, err error)) error {
-	if !k.wants(t, stage) {
+	if stage != eval.StageJudge && !k.wants(store.Asked{Stage: stage, Trial: t}) {
 		_, err := do(ask)
 		return err
 	}
@@ -280,20 +285,27 @@ func (k keeping) keep(t eval.Trial, stage eval.Stage, ask eval.Asker, do func(ev
 	if err != nil || !succeeded {
 		return err
 	}
-	list := examples(l.heard(), t, stage)
-	if len(list) > 0 {
-		k.add(t, stage)
+	list := k.wanted(examples(l.heard(), t, stage))
+	if len(list) == 0 {
+		return nil
+	}
+	for _, e := range list {
+		k.add(e.Asked)
 	}
 	return k.journal.Examples(t, stage, list)
 }
 
-// examples returns the first prompts of each model among the requests of a trial.
+// examples returns the first prompts of each model among the requests of a trial, whose steps are
+// those of the arm, or of the model that judges.
 func examples(all []heard, t eval.Trial, stage eval.Stage) (list []store.Example) {
 	all = slices.DeleteFunc(slices.Clone(all), func(h heard) bool { return h.failed })
 	for _, h := range all {
 		i := slices.IndexFunc(list, func(e store.Example) bool { return e.Model == h.model })
 		if i < 0 {
-			i, list = len(list), append(list, store.Example{Asked: store.Asked{Stage: stage, Model: h.model, Trial: t}, Steps: len(all)})
+			i, list = len(list), append(list, store.Example{Asked: store.Asked{Stage: stage, Model: h.model, Trial: t}})
+		}
+		if list[i].Steps++; stage != eval.StageJudge {
+			list[i].Steps = len(all)
 		}
 		if e := &list[i]; len(e.Prompts) < mostSteps {
 			e.Prompts = append(e.Prompts, store.Prompt{Step: h.step, Text: shortPrompt(h.text)})
@@ -315,14 +327,14 @@ func (r *Run) keepFirst(ctx context.Context) error {
 	}
 	first := map[string]store.Asked{} // by party
 	for _, a := range asked {
-		party := keep.party(a.Trial, a.Stage)
-		if was, ok := first[party]; keep.shows(a.Trial, a.Stage) && (!ok || keep.place(a.Trial) < keep.place(was.Trial)) {
+		party := keep.party(a)
+		if was, ok := first[party]; keep.shows(a) && (!ok || keep.place(a.Trial) < keep.place(was.Trial)) {
 			first[party] = a
 		}
 	}
 	for _, party := range slices.Sorted(maps.Keys(first)) {
 		a := first[party]
-		if _, _, kept := keep.find(a.Trial, a.Stage); kept {
+		if _, _, kept := keep.find(a); kept {
 			continue
 		}
 		was, err := r.db.Outcome(ctx, r.Record, a.Trial)

@@ -358,11 +358,7 @@ func (r *Run) addFromOutside(ctx context.Context, a *analyse.Analysis) error {
 	if a.Blind, err = discipline.BlindResults(book, r.Owner()); err != nil {
 		return err
 	}
-	earlier, err := r.replicated(ctx)
-	if err == nil && earlier != nil && !a.Run.Exploratory() {
-		a.Replicate(earlier)
-	}
-	return err
+	return r.replicate(ctx, r.db, a)
 }
 
 // Replicated returns the run that the study replicates, nil if there is none: the
@@ -384,16 +380,19 @@ func (x *Experiment) Replicated(ctx context.Context, db *store.DB) (*store.Run, 
 	return earlier, err
 }
 
-// replicated returns the analysis of the run that the study replicates, nil if there is
-// none.
-func (r *Run) replicated(ctx context.Context) (*analyse.Analysis, error) {
-	earlier, err := r.Replicated(ctx, r.db)
-	if err != nil || earlier == nil {
-		return nil, err
+// replicate compares an analysis with the run that the study replicates, as it is now.
+func (x *Experiment) replicate(ctx context.Context, db *store.DB, a *analyse.Analysis) error {
+	a.Replications = nil
+	earlier, err := x.Replicated(ctx, db)
+	if err != nil || earlier == nil || a.Run.Exploratory() {
+		return err
 	}
-	kept, err := Kept(ctx, r.db, earlier)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
+	kept, err := Kept(ctx, db, earlier)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil
+	case err == nil:
+		a.Replicate(kept.Analysis)
 	}
-	return kept.Analysis, err
+	return err
 }

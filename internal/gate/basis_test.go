@@ -104,8 +104,10 @@ func TestValuesHaveIntervalAndN(t *testing.T) {
 	}
 	a := basisAnalysis()
 	a.Comparisons[0].Level = 0.975
-	if i := decide(t, "diff('ctn','plain','composite') > 0", a).Values[0].Interval; i.Name() != "simultaneous 95\u00a0% CI" {
-		t.Errorf("one of several intervals is called %q", i.Name())
+	for _, name := range []string{"diff", "d"} {
+		if i := decide(t, name+"('ctn','plain','composite') > 0", a).Values[0].Interval; i.Name() != "simultaneous 95\u00a0% CI" {
+			t.Errorf("one of several intervals of %s is called %q", name, i.Name())
+		}
 	}
 }
 

@@ -241,7 +241,10 @@ func (r Rule) tooFew(v view, c *Condition) string {
 		if i != nil {
 			i.Of = ""
 			may := "the truth"
-			if x.arms() == 2 {
+			switch {
+			case strings.HasPrefix(x.name, "d_"):
+				may = "d"
+			case x.arms() == 2:
 				may = "the difference"
 			}
 			s = v.known(x) + fmt.Sprintf(", so %s may be %.4g to %.4g (%s)", may, i.Low, i.High, i.Name())

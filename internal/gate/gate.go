@@ -374,7 +374,7 @@ func effortOf(metric, doc string) function {
 var functions = func() []function {
 	// effects have the interval of d, and equivalences that of two one-sided tests.
 	effects, equivalences := pairs, pairs
-	effects.ends, effects.level = func(c analyse.Comparison) (low, high analyse.Number) { return c.DLow, c.DHigh }, nominal[analyse.Comparison]
+	effects.ends = func(c analyse.Comparison) (low, high analyse.Number) { return c.DLow, c.DHigh }
 	equivalences.ends = func(c analyse.Comparison) (low, high analyse.Number) { return c.EquivLow, c.EquivHigh }
 	equivalences.level = func(v view, c analyse.Comparison) (float64, bool) {
 		_, simultaneous := pairs.level(v, c)

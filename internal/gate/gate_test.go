@@ -225,9 +225,12 @@ func TestThreeValues(t *testing.T) {
 	}
 	a := analysis(0, 1, 0)
 	a.Comparisons[0].Low, a.Comparisons[0].High, a.Study.Alpha = -0.16, 0.16, 0.05
-	v := compile(t, rule("diff_low('ctn','plain','composite') > -0.05")).Decide(a)
-	if want := "too few data to tell: composite of ctn and plain is the same on 100 items, so the difference may be -0.16 to 0.16 (95\u00a0% CI)"; v.Conditions[0].Reason != want {
-		t.Errorf("reason %q, want %q", v.Conditions[0].Reason, want)
+	a.Comparisons[0].DLow, a.Comparisons[0].DHigh = -0.5, 0.5
+	for that, may := range map[string]string{"diff_low('ctn','plain','composite') > -0.05": "the difference may be -0.16 to 0.16", "d_low('ctn','plain','composite') > -0.05": "d may be -0.5 to 0.5"} {
+		got := compile(t, rule(that)).Decide(a).Conditions[0].Reason
+		if want := "too few data to tell: composite of ctn and plain is the same on 100 items, so " + may + " (95\u00a0% CI)"; got != want {
+			t.Errorf("reason %q, want %q", got, want)
+		}
 	}
 }
 
