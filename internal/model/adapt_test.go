@@ -199,6 +199,11 @@ func TestRefusalsByStatus(t *testing.T) {
 		{"DeepSeek", 400, `{"error":{"message":"Content Exists Risk","type":"invalid_request_error","code":"invalid_request_error"}}`, "invalid_request_error"},
 		{"OpenRouter", 403, `{"error":{"code":403,"message":"Your chosen model requires moderation and your input was flagged","metadata":{"reasons":["violence"],"flagged_input":"…"}}}`, "403"},
 		{"Z.AI", 400, `{"error":{"code":"1301","message":"unsafe or sensitive content"}}`, "1301"},
+		// Texts of users' reports: UKGovernmentBEIS/inspect_ai#2267, microsoft/PyRIT#1463.
+		{"xAI", 403, `{"code":"The caller does not have permission to execute the specified operation","error":"Content violates usage guidelines. Team: 1234, API key ID: 5678, Model: grok-4-0709, Failed check: SAFETY_CHECK_TYPE_BIO"}`,
+			"The caller does not have permission to execute the specified operation"},
+		{"OpenAI, biology", 400, `{"error":{"message":"Invalid prompt: we've limited access to this content for safety reasons.","type":"invalid_request_error","code":"invalid_prompt"}}`, "invalid_prompt"},
+		{"OpenAI, moderation", 400, `{"error":{"message":"Your request was rejected as a result of our safety system.","type":"user_error","code":"moderation_blocked"}}`, "moderation_blocked"},
 		{"in a success", 200, `{"error":{"code":"content_filter","message":"filtered"}}`, "content_filter"},
 	}
 	for i, f := range formats {

@@ -154,7 +154,9 @@ func (c *complaint) unpaid() bool {
 func (c *complaint) refusal() bool {
 	return c.flagged || c.code == "1301" || // Z.AI's code for unsafe content
 		c.says("content_filter", "content_policy_violation", "data_inspection_failed", "content exists risk", "content management policy",
-			"content filtering policy", "violating our usage policy", "considered high risk", "input was flagged")
+			"content filtering policy", "violating our usage policy", "considered high risk", "input was flagged",
+			"violates usage guidelines", "safety_check_type", "limited access to this content for safety reasons", "moderation_blocked",
+			"as a result of our safety system")
 }
 
 // wrongKey reports whether the message is about the key, which xAI rejects with 400.
