@@ -85,7 +85,11 @@ func TestEndsOfResponses(t *testing.T) {
 		{"filtered", `{"status":"incomplete","incomplete_details":{"reason":"content_filter"},"output":[]}`, eval.StopRefused, "content_filter", "", ""},
 		{"refused", `{"status":"completed","output":[{"type":"message","content":[{"type":"refusal","refusal":"No."}]}]}`, eval.StopRefused, "completed", "", "No."},
 		{"two messages, reasoning between", `{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"a"}]},{"type":"reasoning","content":[{"type":"reasoning_text","text":"hm"}]},{"type":"message","content":[{"type":"output_text","text":"b"}]}]}`,
-			eval.StopEnd, "completed", "ab", ""},
+			eval.StopEnd, "completed", "a\n\nb", ""},
+		{"commentary before the answer", `{"status":"completed","output":[{"type":"message","phase":"commentary","content":[{"type":"output_text","text":"I look it up. Answer: zz"}]},{"type":"message","phase":"final_answer","content":[{"type":"output_text","text":"Answer: a"}]}]}`,
+			eval.StopEnd, "completed", "Answer: a", ""},
+		{"commentary alone", `{"status":"completed","output":[{"type":"message","phase":"commentary","content":[{"type":"output_text","text":"Answer: a"}]}]}`,
+			eval.StopEnd, "completed", "Answer: a", ""},
 	}
 	for _, test := range tests {
 		r, err := responsesWire{}.Decode([]byte(test.body))
