@@ -1,7 +1,9 @@
 package model_test
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -215,6 +217,42 @@ func TestRefusalsByStatus(t *testing.T) {
 			if err != nil || r.Stop != eval.StopRefused || r.StopReason != test.reason || r.Refusal == "" {
 				t.Errorf("%s, %s: got %+v, %v; want refused with reason %q", f.name, test.name, r, err, test.reason)
 			}
+		}
+	}
+}
+
+// Groq rejects with 400 what a model wrote: the answer of the model, not an invalid request.
+func TestRejectedGenerations(t *testing.T) {
+	const rejected = `{"error":{"message":"Failed to generate JSON. Please adjust your prompt. See 'failed_generation' for more details.","type":"invalid_request_error","code":%q,"failed_generation":%q}}`
+	const full = "max completion tokens reached before generating a valid document"
+	tests := []struct {
+		code, wrote        string
+		stop               eval.Stop
+		wantReason, answer string
+	}{
+		{"json_validate_failed", `{"answer": a1`, eval.StopOther, "json_validate_failed", `{"answer": a1`},
+		{"tool_use_failed", `<function=f>{"a": 1}`, eval.StopTool, "tool_use_failed", `<function=f>{"a": 1}`},
+		{"tool_use_failed", `{"name": "f", "arguments": {"b": 1}}`, eval.StopTool, "tool_use_failed", `{"b": 1}`},
+		{"json_validate_failed", full, eval.StopLength, full, ""},
+	}
+	for i, f := range formats {
+		server := wiretest.NewServer(t)
+		client := open(t, i, server.URL)
+		for _, test := range tests {
+			body := fmt.Sprintf(rejected, test.code, test.wrote)
+			router, _ := json.Marshal(map[string]any{"error": map[string]any{"code": 400, "message": "Provider returned error", "metadata": map[string]string{"raw": body, "provider_name": "Groq"}}})
+			for _, body := range []string{body, string(router)} {
+				server.Answer(400, body, nil)
+				r, err := client.Complete(t.Context(), request())
+				if err != nil || r.Stop != test.stop || r.StopReason != test.wantReason || r.Answer("f") != test.answer {
+					t.Errorf("%s, %s: got %+v, %v", f.name, body, r, err)
+				}
+			}
+		}
+		server.Answer(400, fmt.Sprintf(rejected, "json_validate_failed", ""), nil)
+		_, err := client.Complete(t.Context(), request()) // nobody knows what the model wrote
+		if e := failure(t, err); e.Kind != eval.ErrBadRequest {
+			t.Errorf("%s: got %s, want a bad request", f.name, e.Kind)
 		}
 	}
 }

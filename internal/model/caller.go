@@ -132,13 +132,20 @@ func (c *Caller) once(ctx context.Context, r *eval.Request, refused Refused) (ev
 	return response, nil, nil
 }
 
-// failed reads an error answer: a refusal by a safety system is a response.
+// failed reads an error answer. A refusal by a safety system is a response, and so is what
+// the model wrote if the service rejects it as invalid JSON or an invalid call.
 func (c *Caller) failed(x *Exchange, body []byte, name string, adapted []string) (eval.Response, *complaint, error) {
 	said := readComplaint(body)
 	e := said.failure(x, c.keyEnv, name)
 	if slices.Contains(refusing, x.Status) && said.refusal() {
 		reason := cmp.Or(said.code, said.kind)
 		return eval.Response{Stop: eval.StopRefused, StopReason: c.keys.scrub(reason), Refusal: c.keys.scrub(said.message), RequestID: c.keys.scrub(e.RequestID), Adapted: adapted}, nil, nil
+	}
+	if e.Kind == eval.ErrBadRequest && said.wrote != "" {
+		response, err := said.generation()
+		response.RequestID, response.Adapted = e.RequestID, adapted
+		c.keys.CleanAnswer(&response)
+		return response, nil, err
 	}
 	if e.Kind != eval.ErrBadRequest {
 		return eval.Response{}, nil, c.keys.Clean(e)
