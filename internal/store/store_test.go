@@ -590,6 +590,18 @@ func testAttempts(t *testing.T, place place) {
 		t.Fatal(err)
 	}
 	check(7, 324, 6.75)
+	// Without a price nobody knows what it cost.
+	last.CostUSD = math.NaN()
+	if err := errors.Join(j.Attempt(c, true), j.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	check(7, 324, 6.25)
+	if u, err := db.Usage(t.Context(), r); err != nil || u.Unpriced != 1 {
+		t.Errorf("%+v, %v; want a request of unknown cost", u, err)
+	}
+	if got := all(t, db.Calls(t.Context(), r)); len(got) != 1 || len(got[0].Sent) != 7 || !math.IsNaN(got[0].Sent[6].CostUSD) || got[0].Sent[5].CostUSD != 2 {
+		t.Errorf("%+v, want the last request without a cost", got)
+	}
 }
 
 // TestCuts: prompts that a server cut, by arm and stage, with the longest of them.
