@@ -279,6 +279,36 @@ func TestLearnsConcurrently(t *testing.T) {
 	}
 }
 
+// A complaint that stays without the parameter was about something else, such as an item that a
+// gateway quotes, and so may one be whose request did not come through. Later items keep the parameter.
+func TestLearnsOnlyWhatHelped(t *testing.T) {
+	const quotes = `{"error":{"message":"the value of messages[0].content \"Please keep the temperature and stop\" is not supported by this endpoint"}}`
+	server := wiretest.NewServer(t)
+	client := open(t, 1, server.URL)
+	server.Answer(400, quotes, nil)
+	_, err := client.Complete(t.Context(), full())
+	if e := failure(t, err); e.Kind != eval.ErrBadRequest || len(server.Requests()) != 2 {
+		t.Errorf("got %v", e)
+	}
+	sent := 0
+	server.Handle(func(w http.ResponseWriter, _ *http.Request) {
+		if sent++; sent == 1 {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, quotes)
+			return
+		}
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
+	_, err = client.Complete(t.Context(), full())
+	if e := failure(t, err); e.Kind != eval.ErrRateLimited || sent != 2 {
+		t.Errorf("got %v after %d requests", e, sent)
+	}
+	server.Answer(200, formats[1].answer, map[string]string{"Content-Type": "application/json"})
+	if r, err := client.Complete(t.Context(), full()); err != nil || len(r.Adapted) != 0 {
+		t.Errorf("adapted %q, %v; want nothing", r.Adapted, err)
+	}
+}
+
 // What is learnt of one model is not held against another.
 func TestLearnsPerModel(t *testing.T) {
 	server := wiretest.NewServer(t)

@@ -52,21 +52,25 @@ func NewCaller(w Wire, e Endpoint, header http.Header) *Caller {
 // Complete sends the request once. This is the one place where a client may
 // send again: if the server reports that the model does not support a parameter
 // (temperature, top_p, the name of the token limit, a system prompt, stop, seed, a
-// schema), the request is sent again without it, once per parameter. The client
-// remembers it, so later requests are sent once, and every answer lists the
-// changes in Adapted. See [WithResend].
+// schema), the request is sent again without it, once per parameter. If the server no
+// longer complains of it, the client remembers it, so later requests are sent once, and
+// every answer lists the changes in Adapted. See [WithResend].
 func (c *Caller) Complete(ctx context.Context, r *eval.Request) (eval.Response, error) {
-	refused := c.learnt.add(r.Name, 0)
+	var refused, left Refused // left out of this request for the first time
 	for {
+		refused |= c.learnt.add(r.Name, 0)
 		response, complaint, err := c.once(ctx, r, refused)
-		if complaint == nil || err == nil {
+		var named Refused
+		if complaint != nil {
+			named = complaint.refused(sentIn(r))
+		}
+		if err == nil || complaint != nil {
+			c.learnt.add(r.Name, left&^named)
+		}
+		if left = named &^ refused; left == 0 {
 			return response, err
 		}
-		more := complaint.refused(sentIn(r)) &^ refused
-		if more == 0 {
-			return response, err
-		}
-		refused |= c.learnt.add(r.Name, more)
+		refused |= left
 		if err := Resend(ctx); err != nil {
 			return eval.Response{}, err
 		}
