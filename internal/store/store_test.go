@@ -641,6 +641,56 @@ func testCuts(t *testing.T, place place) {
 	}
 }
 
+// TestMixed: answers to requests of one step with different settings, by arm and stage. What a server
+// cut, a limit that follows from the request, and another step or replicate do not mix.
+func TestMixed(t *testing.T) { onBoth(t, testMixed) }
+
+func testMixed(t *testing.T, place place) {
+	db := open(t, place(t))
+	r, p := newRun(t, db, 3, 2)
+	j := journal(t, db, r)
+	for i := range p.Len() {
+		trial := p.Trial(i)
+		for step, notes := range map[string][]string{
+			"mixed":  {"temperature dropped", "", "temperature dropped"},
+			"equal":  {"seed dropped", "seed dropped", "seed dropped"},
+			"limits": {eval.Cut{Words: 900, Tokens: 500}.String(), "", eval.RaisedNote + "20, as"},
+			"failed": {"stop dropped", "", "stop dropped"},
+		} {
+			c := call(trial, "answer")
+			c.Step = step
+			note := notes[trial.Item[len(trial.Item)-1]-'0']
+			if c.Response.Adapted = nil; note != "" {
+				c.Response.Adapted = []string{note}
+			}
+			if trial.Replicate > 1 && step != "mixed" {
+				c.Response.Adapted = append(c.Response.Adapted, "prompt_cache_key dropped")
+			}
+			if step == "failed" && note != "" {
+				c.ErrKind = eval.ErrTimeout
+			}
+			if trial.Arm == "b" {
+				c.Stage = eval.StageJudge
+			}
+			if err := j.Append(c); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if sums, err := db.CallSums(t.Context(), r); err != nil || !sums.Adapted() {
+		t.Errorf("no changed request in %+v, %v", sums, err)
+	}
+	want := []eval.ArmSettings{{Arm: "a", Stage: eval.StageRun, Answers: 2}, {Arm: "a", Stage: eval.StageRun, LeftOut: "temperature dropped", Answers: 4},
+		{Arm: "b", Stage: eval.StageJudge, Answers: 2}, {Arm: "b", Stage: eval.StageJudge, LeftOut: "temperature dropped", Answers: 4}}
+	got, err := db.Mixed(t.Context(), r)
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
 // TestLatencies: median and 95th percentile, by nearest rank, of an arm's answered
 // calls, without judge calls and errors.
 func TestLatencies(t *testing.T) { onBoth(t, testLatencies) }
