@@ -108,8 +108,8 @@ func (c *Caller) once(ctx context.Context, r *eval.Request, refused Refused) (ev
 	}
 	x := Post(ctx, c.http, address, c.header, body, MaxBody)
 	defer x.Close()
-	x.Body = c.keys.Scrub(x.Body, x.Status/100 == 2)
-	if x.Err != nil {
+	c.keys.ScrubExchange(x)
+	if x.Err != nil && !x.Failed() {
 		return eval.Response{}, nil, c.keys.Clean(incomplete(ctx, x))
 	}
 	response, err := c.read(x)

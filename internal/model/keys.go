@@ -141,6 +141,14 @@ func (k Keys) Longest() int {
 	return most
 }
 
+// ScrubExchange removes the keys from a body, and from one that broke off what may be the beginning of a key.
+func (k Keys) ScrubExchange(x *Exchange) {
+	x.Body = k.Scrub(x.Body, x.Status/100 == 2)
+	if x.Err != nil {
+		x.Body = x.Body[:max(0, len(x.Body)-k.Longest())]
+	}
+}
+
 // Clean makes sure that no key shows in an error.
 func (k Keys) Clean(e *Error) *Error {
 	e.Message, e.Remedy, e.RequestID = k.scrub(e.Message), k.scrub(e.Remedy), k.scrub(e.RequestID)

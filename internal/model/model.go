@@ -87,9 +87,11 @@ func KindOfStatus(status int) eval.ErrorKind {
 		return eval.ErrAuth
 	case status == http.StatusTooManyRequests:
 		return eval.ErrRateLimited
-	case status == http.StatusRequestTimeout, status == http.StatusGatewayTimeout:
+	case status == http.StatusRequestTimeout, status == http.StatusGatewayTimeout, status == 522, status == 524: // Cloudflare's
 		return eval.ErrTimeout
-	case status == http.StatusTooEarly: // to be sent again, says RFC 8470
+	case status == http.StatusTooEarly, // to be sent again, says RFC 8470
+		status == http.StatusConflict,         // a lock; the clients of OpenAI and Anthropic send it again
+		status == http.StatusFailedDependency: // the generation failed (Hugging Face, Bedrock)
 		return eval.ErrUnavailable
 	case status == 529:
 		return eval.ErrOverloaded

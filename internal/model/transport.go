@@ -242,6 +242,9 @@ func (x *Exchange) read(ctx context.Context, resp *http.Response, limit int64) e
 	return err
 }
 
+// Failed reports whether the status is that of an error. It holds without the end of the body.
+func (x *Exchange) Failed() bool { return x.Status >= 400 && !errors.Is(x.Err, ErrTooLarge) }
+
 // RequestID is the provider's id of the request, from the headers.
 func (x *Exchange) RequestID() string {
 	return cmp.Or(x.Header.Get("X-Request-Id"), x.Header.Get("Request-Id"))
