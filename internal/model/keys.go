@@ -33,6 +33,9 @@ func HoldsKey(name, value string) bool {
 	return keyNamed.MatchString(notKey.ReplaceAllString(name, " ")+"="+value) || keyLike.MatchString(value)
 }
 
+// hex matches an escaped byte of a URL.
+var hex = regexp.MustCompile(`%[0-9A-F]{2}`)
+
 // Keys are secrets that no error and no answer may show.
 type Keys []Key
 
@@ -70,7 +73,10 @@ func Forms(key string) []string {
 			quoted = quoted[1 : len(quoted)-1]
 			list = append(list, quoted, strings.ReplaceAll(quoted, "/", `\/`), ascii(quoted))
 		}
-		list = append(list, url.QueryEscape(s), url.PathEscape(s))
+		all := url.QueryEscape(s)
+		for _, escaped := range []string{all, url.PathEscape(s), strings.ReplaceAll(all, "%2F", "/")} { // the last as Python's quote
+			list = append(list, escaped, hex.ReplaceAllStringFunc(escaped, strings.ToLower)) // and as .NET's UrlEncode
+		}
 	}
 	for i, foreign := range []int{0, 2, 3} { // characters that what stands before the key has a part in
 		code := base64.RawStdEncoding.EncodeToString([]byte("::"[:i] + key))[foreign:]
