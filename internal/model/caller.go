@@ -140,10 +140,11 @@ func (c *Caller) once(ctx context.Context, r *eval.Request, refused Refused) (ev
 // the model wrote if the service rejects it as invalid JSON or an invalid call.
 func (c *Caller) failed(x *Exchange, body []byte, name string, adapted []string) (eval.Response, *complaint, error) {
 	said := readComplaint(body)
-	e := said.failure(x, c.keyEnv, name)
+	e := c.keys.Clean(said.failure(x, c.keyEnv, name))
+	e.Message = text.Shorten(e.Message, longestMessage)
 	if slices.Contains(refusing, x.Status) && said.refusal() {
 		reason := cmp.Or(said.code, said.kind)
-		return eval.Response{Stop: eval.StopRefused, StopReason: c.keys.scrub(reason), Refusal: c.keys.scrub(said.message), RequestID: c.keys.scrub(e.RequestID), Adapted: adapted}, nil, nil
+		return eval.Response{Stop: eval.StopRefused, StopReason: c.keys.scrub(reason), Refusal: e.Message, RequestID: e.RequestID, Adapted: adapted}, nil, nil
 	}
 	if e.Kind == eval.ErrBadRequest && said.wrote != "" {
 		response, err := said.generation()
@@ -152,10 +153,13 @@ func (c *Caller) failed(x *Exchange, body []byte, name string, adapted []string)
 		return response, nil, err
 	}
 	if e.Kind != eval.ErrBadRequest {
-		return eval.Response{}, nil, c.keys.Clean(e)
+		return eval.Response{}, nil, e
 	}
-	return eval.Response{}, &said, c.keys.Clean(e)
+	return eval.Response{}, &said, e
 }
+
+// longestMessage is the most characters of a server's message that are kept: some servers quote the request.
+const longestMessage = 1000
 
 // refusing are the statuses of refusals.
 var refusing = []int{http.StatusOK, http.StatusBadRequest, http.StatusForbidden, http.StatusUnprocessableEntity,

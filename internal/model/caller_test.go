@@ -303,6 +303,23 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// Of an error message that quotes a document the beginning is kept, and decisions are made on all of it.
+func TestLongMessagesAreCut(t *testing.T) {
+	for i, f := range formats {
+		server := wiretest.NewServer(t)
+		client := open(t, i, server.URL)
+		server.Answer(500, `{"error":{"message":"boo `+strings.Repeat("z", 200_000)+`"}}`, nil)
+		_, err := client.Complete(t.Context(), request())
+		if e := failure(t, err); len(e.Message) > 1010 || !strings.HasPrefix(e.Message, "boo zzz") || !strings.HasSuffix(e.Message, "…") {
+			t.Errorf("%s: %d bytes, %.20s", f.name, len(e.Message), e.Message)
+		}
+		server.Answer(400, `{"error":{"message":"`+strings.Repeat("z ", 2000)+secret+` was considered high risk"}}`, nil)
+		if r, err := client.Complete(t.Context(), request()); err != nil || r.Stop != eval.StopRefused || len(r.Refusal) > 1010 {
+			t.Errorf("%s: %+v, %v", f.name, r, err)
+		}
+	}
+}
+
 // A call without a complete answer is classed by what became of it, and nothing
 // is sent twice.
 func TestIncompleteAnswers(t *testing.T) {
