@@ -95,7 +95,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 		return nil, err
 	}
 	a.CutPrompts = CutsOf(from.Cuts)
-	a.Warnings = append(a.Warnings, warnings(a, q)...)
+	a.Warnings = append(append(a.Warnings, mixedSettings(from.Mixed)...), warnings(a, q)...)
 	return a, nil
 }
 

@@ -288,6 +288,24 @@ func TestCutPrompts(t *testing.T) {
 	}
 }
 
+// An arm with answers under different settings is warned of.
+func TestMixedSettings(t *testing.T) {
+	from := sources()
+	from.Mixed = []eval.ArmSettings{{Arm: "x", Stage: eval.StageJudge, Answers: 1}, {Arm: "x", Stage: eval.StageJudge, LeftOut: "seed dropped", Answers: 2},
+		{Arm: "x", Stage: eval.StageRun, Answers: 10}, {Arm: "x", Stage: eval.StageRun, LeftOut: "temperature dropped", Answers: 20}}
+	a, err := collect(t).Analyse(question(), from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	warnings := strings.Join(a.Warnings, "\n")
+	for _, want := range []string{"x: the settings of its requests to its judge differ", "1 with all of the study's; 2 with seed dropped\n",
+		"x: the settings of its requests differ, as the server did not take the same from all; its numbers mix the answers: 10 with all of the study's; 20 with temperature dropped\n"} {
+		if !strings.Contains(warnings, want) {
+			t.Errorf("the warnings lack %q:\n%s", want, warnings)
+		}
+	}
+}
+
 // The same scores, added up in another order, are a tie.
 func TestRoundingIsNoWin(t *testing.T) {
 	c := analyse.NewCollector(&suite, items[:2], []eval.Arm{{ID: "x"}, {ID: "y"}}, asListed(items[:2]))

@@ -86,6 +86,7 @@ type Pair struct {
 type Sources struct {
 	Calls    []eval.ArmCalls
 	Cuts     []eval.ArmCuts
+	Mixed    []eval.ArmSettings // of arms whose answers are to requests with different settings, in order
 	Versions []eval.ArmVersion
 	JudgedBy []eval.ArmVersion // the versions of the judges' models
 	// Latencies of the arms that made calls; nil omits them.

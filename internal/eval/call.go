@@ -452,7 +452,7 @@ type Attempt struct {
 	// Tokens and CostUSD are estimates, for a request with an unknown end, or no answer in time; or
 	// what an error says that it took, of a request that has then not ended.
 	Tokens  int
-	CostUSD float64
+	CostUSD float64 // NaN if the price is unknown
 }
 
 // Stage distinguishes calls of arms, of judges and for analysis records.

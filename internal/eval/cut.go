@@ -1,6 +1,10 @@
 package eval
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // A Cut says that a server counted far fewer tokens than a prompt has words, so
 // that it read only a part of the prompt. It is noted in [Response.Adapted].
@@ -32,4 +36,22 @@ type ArmCuts struct {
 	Stage Stage
 	Cuts  int
 	Worst Cut // the one of the most words
+}
+
+// RaisedNote begins the note of a limit that follows from the request.
+const RaisedNote = "max_tokens raised to "
+
+// LeftOut lists the changes to a request that follow from what its model refuses.
+func LeftOut(adapted []string) []string {
+	return slices.DeleteFunc(slices.Clone(adapted), func(note string) bool {
+		return strings.HasPrefix(note, CutNote) || strings.HasPrefix(note, RaisedNote)
+	})
+}
+
+// ArmSettings counts answers of an arm in one stage to requests with the same changes, in order.
+type ArmSettings struct {
+	Arm     string
+	Stage   Stage
+	LeftOut string // "" if nothing was changed
+	Answers int
 }

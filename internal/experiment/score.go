@@ -219,6 +219,11 @@ func (r *Run) sources(ctx context.Context, scorer eval.Scorer, sums store.CallSu
 		}
 		from.Cuts = slices.DeleteFunc(from.Cuts, func(c eval.ArmCuts) bool { return c.Stage == eval.StageEmbed })
 	}
+	if sums.Adapted() {
+		if from.Mixed, err = r.db.Mixed(ctx, r.Record); err != nil {
+			return from, err
+		}
+	}
 	if r.Study.Output.Latency {
 		from.Latencies, err = r.db.Latencies(ctx, r.Record)
 	}

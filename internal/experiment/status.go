@@ -33,7 +33,7 @@ type Status struct {
 	JudgeErrors []eval.JudgeError  `json:"judge_errors,omitempty"`
 	*Used                          // nil of an archive that cannot be read
 	Exhausted   string             `json:"budget_exhausted,omitempty"` // of a run that has more to do, by its recorded study
-	Unpriced    int                `json:"unpriced_calls,omitempty"`   // answered calls of unknown cost
+	Unpriced    int                `json:"unpriced_calls,omitempty"`   // requests of unknown cost
 	Uncounted   int                `json:"uncounted_calls,omitempty"`  // answered calls that do not say how many tokens they took
 	Estimated   int                `json:"estimated_calls,omitempty"`  // answers whose tokens the provider did not count
 	Reused      []eval.Reuse       `json:"reused,omitempty"`           // answers taken from runs, itself included

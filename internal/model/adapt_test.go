@@ -1,7 +1,9 @@
 package model_test
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -199,6 +201,11 @@ func TestRefusalsByStatus(t *testing.T) {
 		{"DeepSeek", 400, `{"error":{"message":"Content Exists Risk","type":"invalid_request_error","code":"invalid_request_error"}}`, "invalid_request_error"},
 		{"OpenRouter", 403, `{"error":{"code":403,"message":"Your chosen model requires moderation and your input was flagged","metadata":{"reasons":["violence"],"flagged_input":"…"}}}`, "403"},
 		{"Z.AI", 400, `{"error":{"code":"1301","message":"unsafe or sensitive content"}}`, "1301"},
+		// Texts of users' reports: UKGovernmentBEIS/inspect_ai#2267, microsoft/PyRIT#1463.
+		{"xAI", 403, `{"code":"The caller does not have permission to execute the specified operation","error":"Content violates usage guidelines. Team: 1234, API key ID: 5678, Model: grok-4-0709, Failed check: SAFETY_CHECK_TYPE_BIO"}`,
+			"The caller does not have permission to execute the specified operation"},
+		{"OpenAI, biology", 400, `{"error":{"message":"Invalid prompt: we've limited access to this content for safety reasons.","type":"invalid_request_error","code":"invalid_prompt"}}`, "invalid_prompt"},
+		{"OpenAI, moderation", 400, `{"error":{"message":"Your request was rejected as a result of our safety system.","type":"user_error","code":"moderation_blocked"}}`, "moderation_blocked"},
 		{"in a success", 200, `{"error":{"code":"content_filter","message":"filtered"}}`, "content_filter"},
 	}
 	for i, f := range formats {
@@ -210,6 +217,42 @@ func TestRefusalsByStatus(t *testing.T) {
 			if err != nil || r.Stop != eval.StopRefused || r.StopReason != test.reason || r.Refusal == "" {
 				t.Errorf("%s, %s: got %+v, %v; want refused with reason %q", f.name, test.name, r, err, test.reason)
 			}
+		}
+	}
+}
+
+// Groq rejects with 400 what a model wrote: the answer of the model, not an invalid request.
+func TestRejectedGenerations(t *testing.T) {
+	const rejected = `{"error":{"message":"Failed to generate JSON. Please adjust your prompt. See 'failed_generation' for more details.","type":"invalid_request_error","code":%q,"failed_generation":%q}}`
+	const full = "max completion tokens reached before generating a valid document"
+	tests := []struct {
+		code, wrote        string
+		stop               eval.Stop
+		wantReason, answer string
+	}{
+		{"json_validate_failed", `{"answer": a1`, eval.StopOther, "json_validate_failed", `{"answer": a1`},
+		{"tool_use_failed", `<function=f>{"a": 1}`, eval.StopTool, "tool_use_failed", `<function=f>{"a": 1}`},
+		{"tool_use_failed", `{"name": "f", "arguments": {"b": 1}}`, eval.StopTool, "tool_use_failed", `{"b": 1}`},
+		{"json_validate_failed", full, eval.StopLength, full, ""},
+	}
+	for i, f := range formats {
+		server := wiretest.NewServer(t)
+		client := open(t, i, server.URL)
+		for _, test := range tests {
+			body := fmt.Sprintf(rejected, test.code, test.wrote)
+			router, _ := json.Marshal(map[string]any{"error": map[string]any{"code": 400, "message": "Provider returned error", "metadata": map[string]string{"raw": body, "provider_name": "Groq"}}})
+			for _, body := range []string{body, string(router)} {
+				server.Answer(400, body, nil)
+				r, err := client.Complete(t.Context(), request())
+				if err != nil || r.Stop != test.stop || r.StopReason != test.wantReason || r.Answer("f") != test.answer {
+					t.Errorf("%s, %s: got %+v, %v", f.name, body, r, err)
+				}
+			}
+		}
+		server.Answer(400, fmt.Sprintf(rejected, "json_validate_failed", ""), nil)
+		_, err := client.Complete(t.Context(), request()) // nobody knows what the model wrote
+		if e := failure(t, err); e.Kind != eval.ErrBadRequest {
+			t.Errorf("%s: got %s, want a bad request", f.name, e.Kind)
 		}
 	}
 }
@@ -233,6 +276,36 @@ func TestLearnsConcurrently(t *testing.T) {
 	}
 	if _, err := client.Complete(t.Context(), full()); err != nil || len(server.Requests()) != 1 {
 		t.Errorf("after learning: %v, want one request", err)
+	}
+}
+
+// A complaint that stays without the parameter was about something else, such as an item that a
+// gateway quotes, and so may one be whose request did not come through. Later items keep the parameter.
+func TestLearnsOnlyWhatHelped(t *testing.T) {
+	const quotes = `{"error":{"message":"the value of messages[0].content \"Please keep the temperature and stop\" is not supported by this endpoint"}}`
+	server := wiretest.NewServer(t)
+	client := open(t, 1, server.URL)
+	server.Answer(400, quotes, nil)
+	_, err := client.Complete(t.Context(), full())
+	if e := failure(t, err); e.Kind != eval.ErrBadRequest || len(server.Requests()) != 2 {
+		t.Errorf("got %v", e)
+	}
+	sent := 0
+	server.Handle(func(w http.ResponseWriter, _ *http.Request) {
+		if sent++; sent == 1 {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, quotes)
+			return
+		}
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
+	_, err = client.Complete(t.Context(), full())
+	if e := failure(t, err); e.Kind != eval.ErrRateLimited || sent != 2 {
+		t.Errorf("got %v after %d requests", e, sent)
+	}
+	server.Answer(200, formats[1].answer, map[string]string{"Content-Type": "application/json"})
+	if r, err := client.Complete(t.Context(), full()); err != nil || len(r.Adapted) != 0 {
+		t.Errorf("adapted %q, %v; want nothing", r.Adapted, err)
 	}
 }
 

@@ -52,21 +52,25 @@ func NewCaller(w Wire, e Endpoint, header http.Header) *Caller {
 // Complete sends the request once. This is the one place where a client may
 // send again: if the server reports that the model does not support a parameter
 // (temperature, top_p, the name of the token limit, a system prompt, stop, seed, a
-// schema), the request is sent again without it, once per parameter. The client
-// remembers it, so later requests are sent once, and every answer lists the
-// changes in Adapted. See [WithResend].
+// schema), the request is sent again without it, once per parameter. If the server no
+// longer complains of it, the client remembers it, so later requests are sent once, and
+// every answer lists the changes in Adapted. See [WithResend].
 func (c *Caller) Complete(ctx context.Context, r *eval.Request) (eval.Response, error) {
-	refused := c.learnt.add(r.Name, 0)
+	var refused, left Refused // left out of this request for the first time
 	for {
+		refused |= c.learnt.add(r.Name, 0)
 		response, complaint, err := c.once(ctx, r, refused)
-		if complaint == nil || err == nil {
+		var named Refused
+		if complaint != nil {
+			named = complaint.refused(sentIn(r))
+		}
+		if err == nil || complaint != nil {
+			c.learnt.add(r.Name, left&^named)
+		}
+		if left = named &^ refused; left == 0 {
 			return response, err
 		}
-		more := complaint.refused(sentIn(r)) &^ refused
-		if more == 0 {
-			return response, err
-		}
-		refused |= c.learnt.add(r.Name, more)
+		refused |= left
 		if err := Resend(ctx); err != nil {
 			return eval.Response{}, err
 		}
@@ -104,8 +108,8 @@ func (c *Caller) once(ctx context.Context, r *eval.Request, refused Refused) (ev
 	}
 	x := Post(ctx, c.http, address, c.header, body, MaxBody)
 	defer x.Close()
-	x.Body = c.keys.Scrub(x.Body, x.Status/100 == 2)
-	if x.Err != nil {
+	c.keys.ScrubExchange(x)
+	if x.Err != nil && !x.Failed() {
 		return eval.Response{}, nil, c.keys.Clean(incomplete(ctx, x))
 	}
 	response, err := c.read(x)
@@ -132,19 +136,30 @@ func (c *Caller) once(ctx context.Context, r *eval.Request, refused Refused) (ev
 	return response, nil, nil
 }
 
-// failed reads an error answer: a refusal by a safety system is a response.
+// failed reads an error answer. A refusal by a safety system is a response, and so is what
+// the model wrote if the service rejects it as invalid JSON or an invalid call.
 func (c *Caller) failed(x *Exchange, body []byte, name string, adapted []string) (eval.Response, *complaint, error) {
 	said := readComplaint(body)
-	e := said.failure(x, c.keyEnv, name)
+	e := c.keys.Clean(said.failure(x, c.keyEnv, name))
+	e.Message = text.Shorten(e.Message, longestMessage)
 	if slices.Contains(refusing, x.Status) && said.refusal() {
 		reason := cmp.Or(said.code, said.kind)
-		return eval.Response{Stop: eval.StopRefused, StopReason: c.keys.scrub(reason), Refusal: c.keys.scrub(said.message), RequestID: c.keys.scrub(e.RequestID), Adapted: adapted}, nil, nil
+		return eval.Response{Stop: eval.StopRefused, StopReason: c.keys.scrub(reason), Refusal: e.Message, RequestID: e.RequestID, Adapted: adapted}, nil, nil
+	}
+	if e.Kind == eval.ErrBadRequest && said.wrote != "" {
+		response, err := said.generation()
+		response.RequestID, response.Adapted = e.RequestID, adapted
+		c.keys.CleanAnswer(&response)
+		return response, nil, err
 	}
 	if e.Kind != eval.ErrBadRequest {
-		return eval.Response{}, nil, c.keys.Clean(e)
+		return eval.Response{}, nil, e
 	}
-	return eval.Response{}, &said, c.keys.Clean(e)
+	return eval.Response{}, &said, e
 }
+
+// longestMessage is the most characters of a server's message that are kept: some servers quote the request.
+const longestMessage = 1000
 
 // refusing are the statuses of refusals.
 var refusing = []int{http.StatusOK, http.StatusBadRequest, http.StatusForbidden, http.StatusUnprocessableEntity,

@@ -28,6 +28,7 @@ type complaint struct {
 	id      string        // request id
 	wait    time.Duration // how long to wait, where the body says so (Google)
 	flagged bool          // a moderation service in front of the model stopped the input
+	wrote   string        // what the model wrote, which the service rejected (Groq)
 }
 
 // errorBody holds every field of the known forms. The outer object and the one
@@ -42,8 +43,9 @@ type errorBody struct {
 	Type      Word            `json:"type"`
 	Status    Word            `json:"status"`
 	Param     Word            `json:"param"`
-	Metadata  json.RawMessage `json:"metadata"` // OpenRouter
-	Details   json.RawMessage `json:"details"`  // Google
+	Wrote     Word            `json:"failed_generation"` // Groq
+	Metadata  json.RawMessage `json:"metadata"`          // OpenRouter
+	Details   json.RawMessage `json:"details"`           // Google
 }
 
 // readComplaint parses an error body. A body that is not JSON is the message.
@@ -69,7 +71,7 @@ func readComplaint(body []byte) complaint {
 			inner.Message = Word(plainText(outer.Error))
 		}
 	}
-	c.code, c.param = string(inner.Code), string(inner.Param)
+	c.code, c.param, c.wrote = string(inner.Code), string(inner.Param), string(inner.Wrote)
 	c.kind = string(cmp.Or(inner.Type, inner.Status))
 	c.message = cmp.Or(string(inner.Message), string(inner.Msg), detailText(inner.Detail), plainText(body))
 	c.readMetadata(inner.Metadata)
@@ -96,7 +98,11 @@ func (c *complaint) readMetadata(raw json.RawMessage) {
 	}
 	c.flagged = Present(m.Reasons) || Present(m.Flagged)
 	if Present(m.Raw) {
-		c.message += ": " + cmp.Or(wordOf(m.Raw), plainText(m.Raw))
+		said := wordOf(m.Raw)
+		c.message += ": " + cmp.Or(said, plainText(m.Raw))
+		if behind := readComplaint([]byte(said)); behind.wrote != "" {
+			c.wrote, c.code = behind.wrote, behind.code
+		}
 	}
 }
 
@@ -154,7 +160,9 @@ func (c *complaint) unpaid() bool {
 func (c *complaint) refusal() bool {
 	return c.flagged || c.code == "1301" || // Z.AI's code for unsafe content
 		c.says("content_filter", "content_policy_violation", "data_inspection_failed", "content exists risk", "content management policy",
-			"content filtering policy", "violating our usage policy", "considered high risk", "input was flagged")
+			"content filtering policy", "violating our usage policy", "considered high risk", "input was flagged",
+			"violates usage guidelines", "safety_check_type", "limited access to this content for safety reasons", "moderation_blocked",
+			"as a result of our safety system")
 }
 
 // wrongKey reports whether the message is about the key, which xAI rejects with 400.

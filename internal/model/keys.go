@@ -33,6 +33,9 @@ func HoldsKey(name, value string) bool {
 	return keyNamed.MatchString(notKey.ReplaceAllString(name, " ")+"="+value) || keyLike.MatchString(value)
 }
 
+// hex matches an escaped byte of a URL.
+var hex = regexp.MustCompile(`%[0-9A-F]{2}`)
+
 // Keys are secrets that no error and no answer may show.
 type Keys []Key
 
@@ -70,7 +73,10 @@ func Forms(key string) []string {
 			quoted = quoted[1 : len(quoted)-1]
 			list = append(list, quoted, strings.ReplaceAll(quoted, "/", `\/`), ascii(quoted))
 		}
-		list = append(list, url.QueryEscape(s), url.PathEscape(s))
+		all := url.QueryEscape(s)
+		for _, escaped := range []string{all, url.PathEscape(s), strings.ReplaceAll(all, "%2F", "/")} { // the last as Python's quote
+			list = append(list, escaped, hex.ReplaceAllStringFunc(escaped, strings.ToLower)) // and as .NET's UrlEncode
+		}
 	}
 	for i, foreign := range []int{0, 2, 3} { // characters that what stands before the key has a part in
 		code := base64.RawStdEncoding.EncodeToString([]byte("::"[:i] + key))[foreign:]
@@ -139,6 +145,14 @@ func (k Keys) Longest() int {
 		most = max(most, len(key.forms[0]))
 	}
 	return most
+}
+
+// ScrubExchange removes the keys from a body, and from one that broke off what may be the beginning of a key.
+func (k Keys) ScrubExchange(x *Exchange) {
+	x.Body = k.Scrub(x.Body, x.Status/100 == 2)
+	if x.Err != nil {
+		x.Body = x.Body[:max(0, len(x.Body)-k.Longest())]
+	}
 }
 
 // Clean makes sure that no key shows in an error.

@@ -31,6 +31,10 @@ func TestNoFormOfAKeyShows(t *testing.T) {
 		{"grün/+Schlüssel=1", `"gr\u00fcn/+Schl\u00fcssel=1"`, "ssel=1"},
 		{"grün/+Schlüssel=1", `"grün\/+Schlüssel=1"`, "ssel=1"},
 		{"grün/+Schlüssel=1", "?k=" + url.QueryEscape("grün/+Schlüssel=1"), "ssel"},
+		{"Key1/8e7d+6c5b4a32==", "?k=Key1%2f8e7d%2b6c5b4a32%3d%3d", "6c5b4a32"}, // .NET
+		{"Key1/8e7d+6c5b4a32==", "?k=Key1%2f8e7d+6c5b4a32==", "6c5b4a32"},
+		{"Key1/8e7d+6c5b4a32==", "?k=Key1/8e7d%2B6c5b4a32%3D%3D", "6c5b4a32"}, // Python
+		{"Key1/8e7d+6c5b4a32==", "?k=Key1/8e7d%2b6c5b4a32%3d%3d", "6c5b4a32"},
 		{"q7f3d9a1c5e8b204", base64.StdEncoding.EncodeToString([]byte("q7f3d9a1c5e8b204")), "YTFjNWU4"},
 		{"q7f3d9a1c5e8b204", "Basic " + base64.StdEncoding.EncodeToString([]byte(":q7f3d9a1c5e8b204")), "ZjNkOWEx"},
 		{"q7f3d9a1c5e8b204", "Basic " + base64.URLEncoding.EncodeToString([]byte("me:q7f3d9a1c5e8b204")), "YTFjNWU4"},

@@ -41,8 +41,8 @@ type Error struct {
 	Message    string // from the server, without keys
 	Remedy     string // what the user can do, or ""
 	// Unreachable means that nobody received the request, and nobody will receive
-	// another one before someone acts: connection refused, unknown host, invalid
-	// certificate.
+	// another one before someone acts: connection refused, also by a proxy, unknown host,
+	// invalid certificate.
 	Unreachable bool
 	// Unanswered means that the request may have been received, and is paid if it was: the
 	// connection was lost, the time was over, or the service did not finish the answer.
@@ -87,9 +87,11 @@ func KindOfStatus(status int) eval.ErrorKind {
 		return eval.ErrAuth
 	case status == http.StatusTooManyRequests:
 		return eval.ErrRateLimited
-	case status == http.StatusRequestTimeout, status == http.StatusGatewayTimeout:
+	case status == http.StatusRequestTimeout, status == http.StatusGatewayTimeout, status == 522, status == 524: // Cloudflare's
 		return eval.ErrTimeout
-	case status == http.StatusTooEarly: // to be sent again, says RFC 8470
+	case status == http.StatusTooEarly, // to be sent again, says RFC 8470
+		status == http.StatusConflict,         // a lock; the clients of OpenAI and Anthropic send it again
+		status == http.StatusFailedDependency: // the generation failed (Hugging Face, Bedrock)
 		return eval.ErrUnavailable
 	case status == 529:
 		return eval.ErrOverloaded
@@ -108,9 +110,10 @@ func FromTransport(ctx context.Context, err error) *Error {
 		return already
 	}
 	remedy, unreachable := unreachable(err)
+	before, _ := errors.AsType[*unsent](err)
 	var netErr net.Error
 	switch {
-	case unreachable && ctx.Err() == nil: // before time limits: that of a connection is not that of an answer
+	case unreachable && (ctx.Err() == nil || before != nil && ctx.Err() == context.DeadlineExceeded): // before time limits: that of a connection is not that of an answer
 		return &Error{Kind: eval.ErrUnavailable, Err: err, Unreachable: true, Remedy: remedy}
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &netErr) && netErr.Timeout():
 		return &Error{Kind: eval.ErrTimeout, Err: err, Unanswered: true, Message: "no answer within the time limit",
@@ -118,7 +121,7 @@ func FromTransport(ctx context.Context, err error) *Error {
 	case ctx.Err() != nil:
 		return &Error{Kind: eval.ErrUnavailable, Err: context.Cause(ctx)}
 	}
-	return &Error{Kind: eval.ErrUnavailable, Err: err, Unanswered: true}
+	return &Error{Kind: eval.ErrUnavailable, Err: err, Unanswered: before == nil}
 }
 
 // unreachable reports whether an error means that nobody receives requests, and
@@ -128,7 +131,13 @@ func unreachable(err error) (remedy string, ok bool) {
 	var certificate *tls.CertificateVerificationError
 	var header tls.RecordHeaderError
 	var connecting *net.OpError
+	var refused *proxyError
+	var before *unsent
 	switch {
+	case errors.As(err, &refused):
+		return "check the proxy in HTTPS_PROXY, its user and password, and whether it allows the host in the URL (base_url)", true
+	case errors.As(err, &connecting) && connecting.Op == "proxyconnect" && errors.Is(err, syscall.ECONNREFUSED):
+		return "check that the proxy in HTTPS_PROXY or HTTP_PROXY is running, and its address", true
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "check that the server is running and that its URL (base_url) is correct", true
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
@@ -136,12 +145,15 @@ func unreachable(err error) (remedy string, ok bool) {
 	case errors.As(err, &lookup):
 		return "check the host in the URL (base_url) and the network", true
 	case errors.As(err, &connecting) && (connecting.Op == "dial" || connecting.Op == "proxyconnect") && connecting.Timeout(),
+		errors.As(err, &before) && errors.Is(err, context.DeadlineExceeded),
 		strings.HasSuffix(err.Error(), "TLS handshake timeout"):
 		return "no connection was made in time: check the network, its firewall or proxy, and the URL (base_url)", true
 	case errors.As(err, &certificate):
 		return "check the host in the URL (base_url) and the server's certificate, or add its authority to those of the system (SSL_CERT_FILE)", true
 	case errors.As(err, &header), errors.Is(err, http.ErrSchemeMismatch):
 		return "the server does not use TLS: write http:// instead of https:// in the URL (base_url)", true
+	case errors.As(err, &before) && before.handshake:
+		return "the TLS handshake failed: check the URL (base_url), and proxies and TLS versions on the way to it", true
 	}
 	return "", false
 }

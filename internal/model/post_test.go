@@ -8,12 +8,14 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/model"
 )
 
@@ -162,6 +164,71 @@ func TestPostToAnInvalidAddress(t *testing.T) {
 	if x.Err == nil || x.Status != 0 {
 		t.Errorf("%+v", x)
 	}
+}
+
+// Nothing was sent of a request for which there was no connection: it is not paid, and the run
+// ends with what to do. After it, a lost request may be paid.
+func TestNothingIsSentWithoutAConnection(t *testing.T) {
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusProxyAuthRequired) }))
+	defer proxy.Close()
+	through := model.NewTransport(1)
+	through.Proxy = func(*http.Request) (*url.URL, error) {
+		return url.Parse(strings.Replace(proxy.URL, "http://", "http://user:s3cretpw@", 1))
+	}
+	gone := model.NewTransport(1)
+	gone.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse("http://127.0.0.1:1") }
+	alert, hangs := listen(t, func(c net.Conn) { _, _ = c.Write([]byte("\x15\x03\x03\x00\x02\x02\x28")); c.Close() }), listen(t, func(net.Conn) {})
+	closes := listen(t, func(c net.Conn) { c.Close() })
+	reads := listen(t, func(c net.Conn) { _, _ = c.Read(make([]byte, 10)); c.Close() })
+	for name, test := range map[string]struct {
+		transport *http.Transport
+		address   string
+		remedy    string // "" means that it may be paid
+		says      string
+	}{
+		"proxy refuses":            {through, "https://api.example.com", "proxy in HTTPS_PROXY, its user", "407 Proxy Authentication Required"},
+		"no proxy":                 {gone, "https://api.example.com", "proxy in HTTPS_PROXY or", "refused"},
+		"alert in the handshake":   {nil, "https://" + alert, "TLS handshake failed", "handshake failure"},
+		"closed in the handshake":  {nil, "https://" + closes, "TLS handshake failed", ""},
+		"hangs in the handshake":   {nil, "https://" + hangs, "no connection was made in time", ""},
+		"closed after the request": {nil, "http://" + reads, "", ""},
+	} {
+		if test.transport == nil {
+			test.transport = model.NewTransport(1)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		x := model.Post(ctx, &http.Client{Transport: test.transport}, test.address, http.Header{}, []byte("{}"), 1<<20)
+		e := model.FromTransport(ctx, x.Err)
+		cancel()
+		if sent := test.remedy == ""; e.Unreachable == sent || e.Unanswered != sent || e.Kind != eval.ErrUnavailable ||
+			!strings.Contains(e.Remedy, test.remedy) || !strings.Contains(e.Error(), test.says) || strings.Contains(e.Error(), "s3cretpw") {
+			t.Errorf("%s: %v (%s), unreachable %t, may be paid %t", name, e, e.Remedy, e.Unreachable, e.Unanswered)
+		}
+	}
+	fake := roundTrip(func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }) // nobody knows what it sent
+	if x := model.Post(t.Context(), &http.Client{Transport: fake}, "http://h", http.Header{}, nil, 1); !model.FromTransport(t.Context(), x.Err).Unanswered {
+		t.Errorf("%v counts as not sent", x.Err)
+	}
+}
+
+// listen returns the address of a server that does this with each connection.
+func listen(t *testing.T, do func(net.Conn)) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go do(c)
+		}
+	}()
+	return l.Addr().String()
 }
 
 // A connection whose other end is gone without a word, as after a laptop's sleep.

@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,10 +18,10 @@ var stops = map[string]eval.Stop{
 	"stop": eval.StopEnd, "end_turn": eval.StopEnd, "stop_sequence": eval.StopEnd, "completed": eval.StopEnd, "complete": eval.StopEnd,
 	"eos": eval.StopEnd, "eos_token": eval.StopEnd,
 	"length": eval.StopLength, "max_tokens": eval.StopLength, "max_output_tokens": eval.StopLength, "model_length": eval.StopLength,
-	"model_context_window_exceeded": eval.StopLength,
-	"tool_calls":                    eval.StopTool, "function_call": eval.StopTool, "tool_use": eval.StopTool,
+	"model_context_window_exceeded": eval.StopLength, overLimit: eval.StopLength,
+	"tool_calls": eval.StopTool, "function_call": eval.StopTool, "tool_use": eval.StopTool,
 	// The model called a tool, and the call is invalid: that is the model's fault, as invalid arguments are.
-	"malformed_function_call": eval.StopTool, "unexpected_tool_call": eval.StopTool,
+	"malformed_function_call": eval.StopTool, "unexpected_tool_call": eval.StopTool, "tool_use_failed": eval.StopTool,
 	// The model declined, or the service withholds what it wrote for its content.
 	"refusal": eval.StopRefused, "content_filter": eval.StopRefused, "safety": eval.StopRefused, "sensitive": eval.StopRefused,
 	"recitation": eval.StopRefused, "language": eval.StopRefused, "blocklist": eval.StopRefused, "prohibited_content": eval.StopRefused,
@@ -30,6 +31,9 @@ var stops = map[string]eval.Stop{
 
 // lacking is DeepSeek's reason for an answer that it broke off under load.
 const lacking = "insufficient_system_resource"
+
+// overLimit is what Groq gives in place of the text of a model that reached its limit in JSON mode.
+const overLimit = "max completion tokens reached before generating a valid document"
 
 // unfinished are reasons for which the service ended the answer before the model did, so that its text
 // is a part: errors of OpenRouter and Z.AI, an abort of vLLM, a pause of Anthropic, and a response
@@ -66,4 +70,23 @@ func End(r *eval.Response, reason, said string) error {
 		r.Stop = eval.StopTool
 	}
 	return nil
+}
+
+// generation is the answer that the service rejected, with the code of the error as its end.
+func (c *complaint) generation() (r eval.Response, err error) {
+	var call struct {
+		Name      Word      `json:"name"`
+		Arguments Arguments `json:"arguments"`
+	}
+	switch {
+	case c.wrote == overLimit:
+		err = End(&r, overLimit, "")
+		return r, err
+	case c.code == "tool_use_failed" && json.Unmarshal([]byte(c.wrote), &call) == nil && call.Name != "":
+		r.ToolCalls = []eval.ToolCall{{Name: string(call.Name), Arguments: json.RawMessage(call.Arguments)}}
+	default:
+		r.Text = c.wrote
+	}
+	err = End(&r, c.code, "")
+	return r, err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,9 +12,11 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 )
@@ -27,16 +30,49 @@ import (
 func NewTransport(concurrency int) *http.Transport {
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         dialer.DialContext,
-		ForceAttemptHTTP2:   true,
-		HTTP2:               &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
-		MaxIdleConnsPerHost: max(concurrency, 2),
-		IdleConnTimeout:     90 * time.Second,
-		TLSHandshakeTimeout: 15 * time.Second,
-		DisableCompression:  true,
-		WriteBufferSize:     8 << 10,
+		Proxy:                  http.ProxyFromEnvironment,
+		OnProxyConnectResponse: answeredConnect,
+		DialContext:            dialer.DialContext,
+		ForceAttemptHTTP2:      true,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
+		MaxIdleConnsPerHost:    max(concurrency, 2),
+		IdleConnTimeout:        90 * time.Second,
+		TLSHandshakeTimeout:    15 * time.Second,
+		DisableCompression:     true,
+		WriteBufferSize:        8 << 10,
 	}
+}
+
+// A proxyError is the answer of a proxy that makes no connection.
+type proxyError struct{ proxy, status string }
+
+func (e *proxyError) Error() string { return "the proxy " + e.proxy + " answered " + e.status }
+
+func answeredConnect(_ context.Context, proxy *url.URL, _ *http.Request, answer *http.Response) error {
+	if answer.StatusCode == http.StatusOK {
+		return nil
+	}
+	return &proxyError{proxy.Host, answer.Status}
+}
+
+// unsent is the error of a request for which there was no connection.
+type unsent struct {
+	error
+	handshake bool // of TLS, which failed
+}
+
+func (e *unsent) Unwrap() error { return e.error }
+
+// connecting follows the connection for a request. net/http gets another one if the first was
+// closed before it was used.
+type connecting struct{ waiting, handshake atomic.Bool }
+
+func (c *connecting) trace(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn:          func(string) { c.waiting.Store(true) },
+		GotConn:          func(httptrace.GotConnInfo) { c.waiting.Store(false) },
+		TLSHandshakeDone: func(_ tls.ConnectionState, err error) { c.handshake.Store(err != nil) },
+	})
 }
 
 // An Endpoint is where a client sends its requests.
@@ -148,13 +184,17 @@ func (x *Exchange) Close() {
 // header is not modified, so that requests can share it. An error has no URL
 // in its text, since a URL may hold a key.
 func Post(ctx context.Context, client *http.Client, address string, header http.Header, body []byte, limit int64) *Exchange {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	var c connecting
+	req, err := http.NewRequestWithContext(c.trace(ctx), http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
 		return &Exchange{Err: withoutURL(err)}
 	}
 	req.Header = header
 	resp, err := client.Do(req)
-	if err != nil {
+	switch {
+	case err != nil && c.waiting.Load():
+		return &Exchange{Err: &unsent{withoutURL(err), c.handshake.Load()}}
+	case err != nil:
 		return &Exchange{Err: withoutURL(err)}
 	}
 	defer resp.Body.Close()
@@ -201,6 +241,9 @@ func (x *Exchange) read(ctx context.Context, resp *http.Response, limit int64) e
 	x.Body = b.Bytes()
 	return err
 }
+
+// Failed reports whether the status is that of an error. It holds without the end of the body.
+func (x *Exchange) Failed() bool { return x.Status >= 400 && !errors.Is(x.Err, ErrTooLarge) }
 
 // RequestID is the provider's id of the request, from the headers.
 func (x *Exchange) RequestID() string {

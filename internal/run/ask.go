@@ -309,7 +309,7 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 		}
 		a.sent.Store(true)
 		call.Attempts++
-		call.Sent = append(call.Sent, eval.Attempt{At: time.Now().UnixMicro(), Tokens: estimate.TotalInput() + estimate.TotalOutput(), CostUSD: orZero(costOf(m, estimate))})
+		call.Sent = append(call.Sent, eval.Attempt{At: time.Now().UnixMicro(), Tokens: estimate.TotalInput() + estimate.TotalOutput(), CostUSD: costOf(m, estimate)})
 		return e.journal.Attempt(call, e.budget.limited())
 	}
 	if err := begin(); err != nil {
@@ -347,11 +347,11 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 	if stated := credible(response.Usage); stated.TotalInput()+stated.TotalOutput() > 0 || stated.CostUSD != nil {
 		paid, estimate = true, stated
 		last := &call.Sent[len(call.Sent)-1]
-		last.Tokens, last.CostUSD = stated.TotalInput()+stated.TotalOutput(), orZero(costOf(m, stated))
+		last.Tokens, last.CostUSD = stated.TotalInput()+stated.TotalOutput(), costOf(m, stated)
 	}
 	if paid || failure.Kind == eval.ErrTimeout || failure.Kind == eval.ErrMalformed { // it may be paid
 		e.paces[r.Model].Used(estimate)
-		e.budget.add(estimate, orZero(costOf(m, estimate)))
+		e.budget.add(estimate, costOf(m, estimate))
 	}
 	return failure, e.attemptFailed(call, failure.Kind, !paid)
 }

@@ -23,7 +23,7 @@ type Spent struct {
 	Calls     int // requests sent, retries included
 	Tokens    int
 	Cost      float64 // US dollars, of the calls with a known cost
-	Unpriced  int     // answered calls of unknown cost
+	Unpriced  int     // requests of unknown cost that were answered or may be paid
 	Uncounted int     // answered calls that do not say how many tokens they took
 }
 

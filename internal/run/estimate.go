@@ -75,13 +75,13 @@ func countMissing(a *eval.Response, estimate eval.Usage) {
 	for _, c := range a.ToolCalls {
 		shown += perMessage + tokensOf(c.Name) + tokensOf(string(c.Arguments))
 	}
-	if shown == 0 && a.Stop == eval.StopRefused {
-		return // stopped before the model, which costs nothing; the refusal is a filter's message
-	}
-	shown += tokensOf(a.Refusal)
-	if u.TotalInput() == 0 {
+	if u.TotalInput() == 0 { // of a refused prompt too: Azure bills what its filter read
 		u.Input, u.Estimated = estimate.Input, true
 	}
+	if shown == 0 && a.Stop == eval.StopRefused {
+		return // stopped before the model wrote; the refusal is a filter's message
+	}
+	shown += tokensOf(a.Refusal)
 	if u.TotalOutput() == 0 && shown > 0 && estimate.Output > 0 {
 		u.Output, u.Reasoning, u.ReasoningInOutput, u.Estimated = shown, estimate.Reasoning, false, true
 	}

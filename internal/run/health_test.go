@@ -305,8 +305,8 @@ func TestMissingUsage(t *testing.T) {
 		{"cached input", eval.Usage{Cached: 9, Output: 7}, eval.StopEnd, "x", 16, 0, ""},
 		{"negative", eval.Usage{Input: -5, Output: 2}, eval.StopEnd, strings.Repeat("x", 300), 258, 108, ""},
 		{"absurd", eval.Usage{Input: 5, Output: 1 << 60}, eval.StopEnd, strings.Repeat("x", 300), 258, 108, ""},
-		{"stopped before the model", eval.Usage{}, eval.StopRefused, "", 0, 0, ""},
-		{"stopped with a message", eval.Usage{}, eval.StopRefused, "", 0, 0, "flagged by a filter"},
+		{"refused prompt", eval.Usage{}, eval.StopRefused, "", 108, 108, ""}, // Azure bills it
+		{"refused with a message", eval.Usage{}, eval.StopRefused, "", 108, 108, "flagged by a filter"},
 		{"stopped, input counted", eval.Usage{Input: 5}, eval.StopRefused, "", 5, 5, "blocked"},
 		{"stopped in the middle", eval.Usage{}, eval.StopRefused, strings.Repeat("x", 300), 108 + 100 + 50, 108, ""},
 	}
@@ -322,7 +322,7 @@ func TestMissingUsage(t *testing.T) {
 		perform(t, quick, j, models(c), bench, trials(1, false))
 		for _, call := range j.calls {
 			u := call.Response.Usage
-			if got := u.TotalInput() + u.TotalOutput(); got != test.want || u.Input != test.input || u.Estimated != (test.want != 5 && test.want != 16 && test.want != 0) {
+			if got := u.TotalInput() + u.TotalOutput(); got != test.want || u.Input != test.input || u.Estimated != (test.want != 5 && test.want != 16) {
 				t.Errorf("%s: %+v, %d tokens, want %d", test.name, u, got, test.want)
 			}
 		}

@@ -601,6 +601,32 @@ func TestACostNobodySaysIsUnknown(t *testing.T) {
 	}
 }
 
+// A request that may be paid has an unknown cost if the model has no price.
+func TestALostRequestWithoutAPriceIsUnpriced(t *testing.T) {
+	for price, want := range map[float64]int{math.NaN(): 3, 0: 0, 0.5: 0} {
+		c := replying(func(n int, _ *eval.Request) error {
+			return []error{context.DeadlineExceeded, &model.Error{Kind: eval.ErrMalformed, Status: 200}, &model.Error{Kind: eval.ErrUnavailable, Status: 500}, nil}[n-1]
+		})
+		s, m := quick, models(c)
+		s.Concurrency, s.Retries, m["m"].Cost = 1, make([]time.Duration, 3), func(eval.Usage) float64 { return price }
+		j := newMemory()
+		e := run.New(s, j, m, run.Spent{}, nil)
+		if err := e.Perform(t.Context(), steps{n: 1}, nil, trials(1, false)); err != nil {
+			t.Fatal(err)
+		}
+		if spent := e.Spent(); spent.Calls != 4 || spent.Unpriced != want || math.IsNaN(spent.Cost) {
+			t.Errorf("price %v: spent %+v, want %d requests of unknown cost", price, spent, want)
+		}
+		for _, call := range j.calls {
+			for i, sent := range call.Sent {
+				if math.IsNaN(sent.CostUSD) != math.IsNaN(price) {
+					t.Errorf("price %v: request %d costs %v", price, i, sent.CostUSD)
+				}
+			}
+		}
+	}
+}
+
 func TestBudgetsStopCleanlyAndCountEarlierSessions(t *testing.T) {
 	for name, c := range map[string]struct {
 		budget run.Budget

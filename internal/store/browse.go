@@ -113,7 +113,7 @@ func (db *DB) Transcript(ctx context.Context, run *Run, id int64, skip, limit in
 	if err != nil {
 		return nil, 0, err
 	}
-	return calls, total, visit(ctx, db, `SELECT '', '', 0, a.stage, a.step, a.n, a.sent_at, s.process, a.ended, a.error_kind, 0, 0
+	return calls, total, visit(ctx, db, `SELECT '', '', 0, a.stage, a.step, a.n, a.sent_at, s.process, a.ended, a.error_kind, 0, 0, FALSE
 		FROM attempts a JOIN sessions s ON s.id = a.session WHERE s.run = ? AND a.trial = ? ORDER BY a.session, a.n`, []any{run, id}, func(s sent) {
 		if i := slices.IndexFunc(calls, func(c eval.Call) bool { return c.Stage == s.Stage && c.Step == s.Step }); i >= 0 {
 			calls[i].Sent = append(calls[i].Sent, s.Attempt)

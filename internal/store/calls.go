@@ -20,9 +20,10 @@ type callSum struct {
 	Model, Version string
 	Answered       bool
 	eval.ArmCalls
-	Cut   bool
-	Place int64 // of the first trial
-	First eval.Trial
+	Cut     bool
+	Adapted bool
+	Place   int64 // of the first trial
+	First   eval.Trial
 }
 
 // CallSums sums the calls of a run. It reads them once for all sums: most of the cost is
@@ -32,10 +33,10 @@ func (db *DB) CallSums(ctx context.Context, run *Run) (CallSums, error) {
 		SELECT model, model_version, answered, arm, stage, count(*), coalesce(sum(CASE WHEN attempts > sent THEN attempts ELSE sent END - 1) FILTER (WHERE attempts > 1 OR sent > 1), 0), sum(input_tokens), sum(output_tokens),
 			sum(cached_tokens), sum(reasoning_tokens), total(cost_usd), count(*) FILTER (WHERE cost_usd IS NULL AND answered), count(*) FILTER (WHERE usage_flags & 4 <> 0),
 			`+uncounted+`, count(*) FILTER (WHERE stop = 'other'),
-			count(source), total(CASE WHEN source IS NULL THEN 0 ELSE cost_usd END), count(*) FILTER (WHERE cut) > 0, min(place) AS place
+			count(source), total(CASE WHEN source IS NULL THEN 0 ELSE cost_usd END), count(*) FILTER (WHERE cut) > 0, count(adapted) > 0, min(place) AS place
 		FROM (SELECT t.arm, t.place, c.stage, c.model, c.model_version, c.error_kind = '' AS answered, c.attempts, (SELECT count(*) FROM attempts a
 				WHERE a.trial = c.trial AND a.stage = c.stage AND a.step = c.step) AS sent, c.input_tokens, c.output_tokens, c.cached_tokens, c.reasoning_tokens,
-				c.cost_usd, c.usage_flags, c.stop, c.source, c.adapted LIKE ? AS cut
+				c.cost_usd, c.usage_flags, c.stop, c.source, c.adapted, c.adapted LIKE ? AS cut
 			FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+inForce+` AND c.stage <> 'embed') AS c
 		GROUP BY arm, stage, model, model_version, answered) AS s JOIN trials f ON f.run = ? AND f.place = s.place ORDER BY s.arm, s.stage, s.model, s.model_version, s.answered`,
 		modelText("%"+eval.CutNote+"%"), run, run)
@@ -116,6 +117,11 @@ func (sums CallSums) First() []Asked {
 // Cut reports whether a server cut a prompt.
 func (sums CallSums) Cut() bool {
 	return slices.ContainsFunc(sums, func(s callSum) bool { return s.Cut })
+}
+
+// Adapted reports whether a request was changed.
+func (sums CallSums) Adapted() bool {
+	return slices.ContainsFunc(sums, func(s callSum) bool { return s.Adapted })
 }
 
 // Reused reports whether an answer was taken from another call.

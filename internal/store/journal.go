@@ -198,7 +198,7 @@ func (j *Journal) attempt(c *eval.Call) (id int64, row []any, err error) {
 	if a.N == 0 {
 		a.N, a.Process = int(j.sent.Add(1)), j.process
 	}
-	return id, []any{id, j.session, a.N, string(c.Stage), c.Step, a.At, a.Ended, string(a.Err), a.Tokens, a.CostUSD}, nil
+	return id, []any{id, j.session, a.N, string(c.Stage), c.Step, a.At, a.Ended, string(a.Err), a.Tokens, costOrNull(a.CostUSD)}, nil
 }
 
 // SetStale says whether the trial of a call still asks it. It does not wait for the disk.
@@ -364,12 +364,17 @@ func outcomeRow(trial, basis int64, o eval.Outcome, step string) []any {
 	return []any{trial, string(o.Kind), modelText(o.Reason), jsonOrNull(o.Notes), modelText(o.Detail), data, basis, of}
 }
 
+// costOrNull is a cost in a row: NULL if it is unknown.
+func costOrNull(cost float64) any {
+	if math.IsNaN(cost) {
+		return nil
+	}
+	return cost
+}
+
 func callRow(id int64, c *eval.Call) []any {
 	r := &c.Response
-	var cost, source, sourceRun any
-	if !math.IsNaN(c.CostUSD) {
-		cost = c.CostUSD
-	}
+	var source, sourceRun any
 	if c.Source != 0 {
 		source, sourceRun = c.Source, c.SourceNumber
 	}
@@ -377,7 +382,7 @@ func callRow(id int64, c *eval.Call) []any {
 		modelText(r.ModelVersion), modelText(r.RequestID), modelText(r.Text), jsonOrNull(toolRows(r.ToolCalls)),
 		string(r.Stop), modelText(r.StopReason), modelText(r.Refusal), jsonOrNull(r.Adapted),
 		r.Usage.Input, r.Usage.Output, r.Usage.Cached, r.Usage.CacheWrite, r.Usage.Reasoning, usageFlags(r.Usage),
-		cost, c.LatencyMS, string(c.ErrKind), modelText(c.Err)}
+		costOrNull(c.CostUSD), c.LatencyMS, string(c.ErrKind), modelText(c.Err)}
 	sum := newChecksum()
 	sum.add(summed...)
 	return append(summed, c.Attempts, sum.sum(), source, sourceRun)

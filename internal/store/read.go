@@ -56,6 +56,9 @@ func (db *DB) Calls(ctx context.Context, run *Run) iter.Seq2[eval.Call, error] {
 		next, attemptErr, more := attempts()
 		for c, err := range db.calls(ctx, planned+`calls c ON c.trial = t.id WHERE `+inPlan+inForce+` ORDER BY t.place, c.stage DESC, c.step`, run) {
 			for err == nil && attemptErr == nil && more && next.Trial == c.Trial && next.Stage == c.Stage && next.Step == c.Step {
+				if next.Unpriced {
+					next.CostUSD = math.NaN()
+				}
 				c.Sent = append(c.Sent, next.Attempt)
 				next, attemptErr, more = attempts()
 			}
@@ -83,11 +86,12 @@ type sent struct {
 	Stage eval.Stage
 	Step  string
 	eval.Attempt
+	Unpriced bool
 }
 
 // attempts yields the attempts of journalled calls in the order of [DB.Calls].
 func (db *DB) attempts(ctx context.Context, run *Run) iter.Seq2[sent, error] {
-	return rows[sent](ctx, db, `SELECT t.item, t.arm, t.replicate, a.stage, a.step, a.n, a.sent_at, s.process, a.ended, a.error_kind, a.tokens, a.cost_usd
+	return rows[sent](ctx, db, `SELECT t.item, t.arm, t.replicate, a.stage, a.step, a.n, a.sent_at, s.process, a.ended, a.error_kind, a.tokens, coalesce(a.cost_usd, 0), a.cost_usd IS NULL
 		FROM `+planned+`attempts a ON a.trial = t.id JOIN sessions s ON s.id = a.session
 		JOIN calls c ON c.trial = a.trial AND c.stage = a.stage AND c.step = a.step
 		WHERE `+inPlan+inForce+` ORDER BY t.place, a.stage DESC, a.step, a.session, a.n`, run)
@@ -379,7 +383,7 @@ type Usage struct {
 	Tokens    int
 	Cost      float64
 	Estimated int // answers whose usage is estimated
-	Unpriced  int // answered calls of unknown cost, which Cost lacks
+	Unpriced  int // requests of unknown cost, which Cost lacks
 	Uncounted int // answered calls that do not say how many tokens they took, which Tokens lacks
 }
 
@@ -430,17 +434,17 @@ func (db *DB) Progress(ctx context.Context, run *Run) (*Progress, error) {
 // Usage reads what a run has used. A request that was not answered in time or not readably may be
 // paid: it counts as estimated.
 func (db *DB) Usage(ctx context.Context, run *Run) (u Usage, err error) {
-	var openTokens int
+	var openTokens, openUnpriced int
 	var openCost float64
 	err = db.get(ctx, `SELECT total(cost_usd), count(*) FILTER (WHERE usage_flags & 4 <> 0), count(*) FILTER (WHERE cost_usd IS NULL AND error_kind = ''),
 		coalesce(sum(`+tokensIn+` + `+tokensOut+`), 0), `+uncounted+`
 		FROM `+planned+`calls c ON c.trial = t.id WHERE t.run = ? AND c.source IS NULL`, []any{run}, &u.Cost, &u.Estimated, &u.Unpriced, &u.Tokens, &u.Uncounted)
 	if err == nil {
-		err = db.get(ctx, `SELECT count(*) + (SELECT untimed FROM runs WHERE n = ?), coalesce(sum(CASE WHEN ended AND a.error_kind NOT IN ('timeout', 'malformed') THEN 0 ELSE tokens END), 0),
-			total(CASE WHEN ended AND a.error_kind NOT IN ('timeout', 'malformed') THEN 0 ELSE cost_usd END) FROM `+planned+`attempts a ON a.trial = t.id WHERE t.run = ?`,
-			[]any{run, run}, &u.Calls, &openTokens, &openCost)
+		const open = `FILTER (WHERE NOT ended OR a.error_kind IN ('timeout', 'malformed'))`
+		err = db.get(ctx, `SELECT count(*) + (SELECT untimed FROM runs WHERE n = ?), coalesce(sum(tokens) `+open+`, 0), total(cost_usd) `+open+`, count(*) `+open+` - count(cost_usd) `+open+`
+			FROM `+planned+`attempts a ON a.trial = t.id WHERE t.run = ?`, []any{run, run}, &u.Calls, &openTokens, &openCost, &openUnpriced)
 	}
-	u.Tokens, u.Cost = u.Tokens+openTokens, u.Cost+openCost
+	u.Tokens, u.Cost, u.Unpriced = u.Tokens+openTokens, u.Cost+openCost, u.Unpriced+openUnpriced
 	return u, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -368,6 +369,54 @@ func (db *DB) Cuts(ctx context.Context, run *Run) ([]eval.ArmCuts, error) {
 			sum.Worst = c.Worst
 		}
 	}
+	return list, nil
+}
+
+// Mixed counts the answers of arms by what their requests left out, where requests of the same step
+// left out different things. Replicates after the first may have a setting more.
+func (db *DB) Mixed(ctx context.Context, run *Run) ([]eval.ArmSettings, error) {
+	type kind struct {
+		Arm         string
+		Stage       eval.Stage
+		Model, Step string
+		Later       bool
+	}
+	type row struct {
+		kind
+		Adapted string
+		Answers int
+	}
+	var last kind
+	answers, mixed := map[string]int{}, map[eval.ArmSettings]int{}
+	end := func() {
+		for leftOut, n := range answers {
+			if len(answers) > 1 {
+				mixed[eval.ArmSettings{Arm: last.Arm, Stage: last.Stage, LeftOut: leftOut}] += n
+			}
+		}
+		clear(answers)
+	}
+	for r, err := range rows[row](ctx, db, `SELECT t.arm, c.stage, c.model, c.step, t.replicate > 1, coalesce(c.adapted, '[]'), count(*) FROM `+planned+`calls c ON c.trial = t.id
+		WHERE `+inPlan+inForce+` AND c.stage <> 'embed' AND c.error_kind = '' GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5`, run) {
+		var notes []string
+		if err := cmp.Or(err, json.Unmarshal([]byte(r.Adapted), &notes)); err != nil {
+			return nil, err
+		}
+		if r.kind != last {
+			end()
+			last = r.kind
+		}
+		answers[strings.Join(eval.LeftOut(notes), ", ")] += r.Answers
+	}
+	end()
+	var list []eval.ArmSettings
+	for s, n := range mixed {
+		s.Answers = n
+		list = append(list, s)
+	}
+	slices.SortFunc(list, func(a, b eval.ArmSettings) int {
+		return cmp.Or(cmp.Compare(a.Arm, b.Arm), cmp.Compare(a.Stage, b.Stage), cmp.Compare(a.LeftOut, b.LeftOut))
+	})
 	return list, nil
 }
 

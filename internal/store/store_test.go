@@ -614,6 +614,18 @@ func testAttempts(t *testing.T, place place) {
 		t.Fatal(err)
 	}
 	check(7, 324, 6.75)
+	// Without a price nobody knows what it cost.
+	last.CostUSD = math.NaN()
+	if err := errors.Join(j.Attempt(c, true), j.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	check(7, 324, 6.25)
+	if u, err := db.Usage(t.Context(), r); err != nil || u.Unpriced != 1 {
+		t.Errorf("%+v, %v; want a request of unknown cost", u, err)
+	}
+	if got := all(t, db.Calls(t.Context(), r)); len(got) != 1 || len(got[0].Sent) != 7 || !math.IsNaN(got[0].Sent[6].CostUSD) || got[0].Sent[5].CostUSD != 2 {
+		t.Errorf("%+v, want the last request without a cost", got)
+	}
 }
 
 // TestCuts: prompts that a server cut, by arm and stage, with the longest of them.
@@ -648,6 +660,56 @@ func testCuts(t *testing.T, place place) {
 		t.Errorf("no cut in %+v, %v", sums, err)
 	}
 	got, err := db.Cuts(t.Context(), r)
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+// TestMixed: answers to requests of one step with different settings, by arm and stage. What a server
+// cut, a limit that follows from the request, and another step or replicate do not mix.
+func TestMixed(t *testing.T) { onBoth(t, testMixed) }
+
+func testMixed(t *testing.T, place place) {
+	db := open(t, place(t))
+	r, p := newRun(t, db, 3, 2)
+	j := journal(t, db, r)
+	for i := range p.Len() {
+		trial := p.Trial(i)
+		for step, notes := range map[string][]string{
+			"mixed":  {"temperature dropped", "", "temperature dropped"},
+			"equal":  {"seed dropped", "seed dropped", "seed dropped"},
+			"limits": {eval.Cut{Words: 900, Tokens: 500}.String(), "", eval.RaisedNote + "20, as"},
+			"failed": {"stop dropped", "", "stop dropped"},
+		} {
+			c := call(trial, "answer")
+			c.Step = step
+			note := notes[trial.Item[len(trial.Item)-1]-'0']
+			if c.Response.Adapted = nil; note != "" {
+				c.Response.Adapted = []string{note}
+			}
+			if trial.Replicate > 1 && step != "mixed" {
+				c.Response.Adapted = append(c.Response.Adapted, "prompt_cache_key dropped")
+			}
+			if step == "failed" && note != "" {
+				c.ErrKind = eval.ErrTimeout
+			}
+			if trial.Arm == "b" {
+				c.Stage = eval.StageJudge
+			}
+			if err := j.Append(c); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if sums, err := db.CallSums(t.Context(), r); err != nil || !sums.Adapted() {
+		t.Errorf("no changed request in %+v, %v", sums, err)
+	}
+	want := []eval.ArmSettings{{Arm: "a", Stage: eval.StageRun, Answers: 2}, {Arm: "a", Stage: eval.StageRun, LeftOut: "temperature dropped", Answers: 4},
+		{Arm: "b", Stage: eval.StageJudge, Answers: 2}, {Arm: "b", Stage: eval.StageJudge, LeftOut: "temperature dropped", Answers: 4}}
+	got, err := db.Mixed(t.Context(), r)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}

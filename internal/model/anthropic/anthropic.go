@@ -131,7 +131,7 @@ func (e *encoder) limit() {
 	}
 	if t := e.out.Thinking; t != nil && t.BudgetTokens >= limit {
 		limit += t.BudgetTokens
-		e.Note("max_tokens raised to " + strconv.Itoa(limit) + ", as it must exceed the thinking budget")
+		e.Note(eval.RaisedNote + strconv.Itoa(limit) + ", as it must exceed the thinking budget")
 	}
 	e.out.MaxTokens = limit
 }

@@ -272,10 +272,12 @@ func (u chatUsage) read() eval.Usage {
 // countIn decides whether thinking and cached tokens are included in the output
 // and input counts of the service. OpenAI includes them; xAI counts thinking
 // separately, as the total shows, and so do some gateways, whose thinking exceeds
-// their output, or which have it in the total only.
+// their output, or which have it in the total only. Gateways before Bedrock and Anthropic
+// add cached tokens to the total.
 func countIn(u *eval.Usage, total int) {
-	u.CachedInInput = u.Cached+u.CacheWrite <= u.Input
-	if rest := total - u.Input - u.Output; u.Input > 0 && u.Reasoning == 0 && rest > 0 && rest != u.Cached+u.CacheWrite {
+	cached, rest := u.Cached+u.CacheWrite, total-u.Input-u.Output
+	u.CachedInInput = cached <= u.Input && (cached == 0 || cached != rest || cached == u.Reasoning)
+	if u.Input > 0 && u.Reasoning == 0 && rest > 0 && rest != cached {
 		u.Reasoning = rest
 	}
 	apart := u.Reasoning > u.Output || u.Reasoning > 0 && total == u.Input+u.Output+u.Reasoning

@@ -55,6 +55,10 @@ func TestDeviationsOfChat(t *testing.T) {
 			eval.Response{Text: "a", Stop: eval.StopEnd, StopReason: "stop", Usage: eval.Usage{Input: 10, Output: 50, Reasoning: 20, CachedInInput: true}}},
 		{"thinking in the total only (gateways before Gemini)", `{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":20,"completion_tokens":198,"total_tokens":623}}`,
 			eval.Response{Text: "a", Stop: eval.StopEnd, StopReason: "stop", Usage: eval.Usage{Input: 20, Output: 198, Reasoning: 405, CachedInInput: true}}},
+		{"cache apart in the total, less than the prompt", `{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":5000,"completion_tokens":100,"total_tokens":8100,"cache_read_input_tokens":3000}}`,
+			eval.Response{Text: "a", Stop: eval.StopEnd, StopReason: "stop", Usage: eval.Usage{Input: 5000, Output: 100, Cached: 3000, ReasoningInOutput: true}}},
+		{"thinking apart, as much as is cached (xAI)", `{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":100,"completion_tokens":50,"total_tokens":214,"prompt_tokens_details":{"cached_tokens":64},"completion_tokens_details":{"reasoning_tokens":64}}}`,
+			eval.Response{Text: "a", Stop: eval.StopEnd, StopReason: "stop", Usage: eval.Usage{Input: 100, Output: 50, Cached: 64, Reasoning: 64, CachedInInput: true}}},
 		{"cache apart in the total", `{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":87,"cache_read_input_tokens":64,"cache_creation_input_tokens":8}}`,
 			eval.Response{Text: "a", Stop: eval.StopEnd, StopReason: "stop", Usage: eval.Usage{Input: 10, Output: 5, Cached: 64, CacheWrite: 8, ReasoningInOutput: true}}},
 	}
@@ -85,7 +89,11 @@ func TestEndsOfResponses(t *testing.T) {
 		{"filtered", `{"status":"incomplete","incomplete_details":{"reason":"content_filter"},"output":[]}`, eval.StopRefused, "content_filter", "", ""},
 		{"refused", `{"status":"completed","output":[{"type":"message","content":[{"type":"refusal","refusal":"No."}]}]}`, eval.StopRefused, "completed", "", "No."},
 		{"two messages, reasoning between", `{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"a"}]},{"type":"reasoning","content":[{"type":"reasoning_text","text":"hm"}]},{"type":"message","content":[{"type":"output_text","text":"b"}]}]}`,
-			eval.StopEnd, "completed", "ab", ""},
+			eval.StopEnd, "completed", "a\n\nb", ""},
+		{"commentary before the answer", `{"status":"completed","output":[{"type":"message","phase":"commentary","content":[{"type":"output_text","text":"I look it up. Answer: zz"}]},{"type":"message","phase":"final_answer","content":[{"type":"output_text","text":"Answer: a"}]}]}`,
+			eval.StopEnd, "completed", "Answer: a", ""},
+		{"commentary alone", `{"status":"completed","output":[{"type":"message","phase":"commentary","content":[{"type":"output_text","text":"Answer: a"}]}]}`,
+			eval.StopEnd, "completed", "Answer: a", ""},
 	}
 	for _, test := range tests {
 		r, err := responsesWire{}.Decode([]byte(test.body))

@@ -102,6 +102,7 @@ type incomplete struct {
 
 type responsesItem struct {
 	Type      string          `json:"type"`
+	Phase     model.Word      `json:"phase"` // of a message: commentary or final_answer
 	Content   json.RawMessage `json:"content"`
 	CallID    model.Word      `json:"call_id"`
 	Name      model.Word      `json:"name"`
@@ -109,7 +110,8 @@ type responsesItem struct {
 }
 
 // Decode reads a response: the text of its messages and its function calls.
-// Reasoning and tools that ran on the server are neither.
+// Reasoning and tools that ran on the server are neither, nor is commentary beside a
+// final answer.
 func (responsesWire) Decode(body []byte) (eval.Response, error) {
 	var a responsesAnswer
 	err := json.Unmarshal(body, &a)
@@ -128,7 +130,8 @@ func (responsesWire) Decode(body []byte) (eval.Response, error) {
 		return r, model.Malformed("the answer has the status %q", a.Status)
 	}
 	r.ModelVersion, r.RequestID = string(a.Model), string(a.ID)
-	var texts strings.Builder
+	var texts []string
+	final := slices.ContainsFunc(a.Output, func(item responsesItem) bool { return item.Phase == "final_answer" })
 	for _, item := range a.Output {
 		switch item.Type {
 		case "message":
@@ -136,13 +139,15 @@ func (responsesWire) Decode(body []byte) (eval.Response, error) {
 			if err != nil {
 				return r, model.Malformed("reading the response's content: %v", err)
 			}
-			texts.WriteString(text)
+			if text != "" && (!final || item.Phase == "final_answer") {
+				texts = append(texts, text)
+			}
 			r.Refusal += refusal
 		case "function_call":
 			r.ToolCalls = append(r.ToolCalls, eval.ToolCall{ID: string(item.CallID), Name: string(item.Name), Arguments: json.RawMessage(item.Arguments)})
 		}
 	}
-	r.Text = texts.String()
+	r.Text = strings.Join(texts, "\n\n")
 	reason := a.Status
 	if reason == "incomplete" {
 		reason = cmp.Or(a.Incomplete.Value.Reason, reason)

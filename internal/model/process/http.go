@@ -72,11 +72,11 @@ func (h *HTTP) Complete(ctx context.Context, r *eval.Request) (eval.Response, er
 	}
 	x := model.Post(ctx, h.client, h.address, h.header, body, h.maxAnswer)
 	defer x.Close()
-	x.Body = h.keys.Scrub(x.Body, x.Status/100 == 2)
+	h.keys.ScrubExchange(x)
 	switch {
 	case errors.Is(x.Err, model.ErrTooLarge):
 		return eval.Response{}, h.failed(x, model.Malformed("the answer is longer than %d MB: %s", h.maxAnswer>>20, shorten(x.Body)))
-	case x.Err != nil:
+	case x.Err != nil && !x.Failed():
 		return eval.Response{}, h.failed(x, unanswered(ctx, h.address, x.Err))
 	case x.Status < 200 || x.Status > 299:
 		return eval.Response{}, h.failed(x, rejected(x))
