@@ -158,6 +158,8 @@ type Run struct {
 	// the run itself are judges' answers to equal questions, and answers of trials that
 	// had left the plan.
 	Reused []eval.Reuse `json:"reused,omitempty"`
+	// Lost are the requests without an answer that may be paid, whose tokens and cost no arm has; nil: none.
+	Lost *eval.Lost `json:"lost,omitempty"`
 }
 
 // Complete reports whether every planned trial has an outcome and, if the study

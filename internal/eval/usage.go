@@ -49,6 +49,15 @@ type Reuse struct {
 	Planned int `json:"planned,omitempty"`
 }
 
+// Lost are requests without an answer that may be paid, with what they are estimated to take, or say
+// that they took.
+type Lost struct {
+	Requests int     `json:"requests"`
+	Tokens   int     `json:"tokens"`
+	CostUSD  float64 `json:"cost_usd"` // of those with a price
+	Unpriced int     `json:"unpriced,omitempty"`
+}
+
 // An ArmLatency is the median and the 95th percentile, by nearest rank, of the
 // latency of an arm's answered calls in milliseconds, without judge calls.
 type ArmLatency struct {

@@ -55,6 +55,11 @@ func notesOf(events []store.Event, kinds ...string) (notes []string) {
 func (r *Run) addHistory(ctx context.Context, q *analyse.Question, events []store.Event, sums store.CallSums) (err error) {
 	q.Run.History = notesOf(events, planEvent, goldEvent)
 	q.Late, q.Rejudged = notesOf(events, lateEvent), notesOf(events, lateJudgeEvent)
+	if lost, err := r.db.Lost(ctx, r.Record); err != nil {
+		return err
+	} else if lost.Requests > 0 {
+		q.Run.Lost = &lost
+	}
 	if !sums.Reused() {
 		return nil
 	}

@@ -361,6 +361,10 @@ func (b *builder) usage() *table {
 		source += ", or estimated from the request and the answer where it sent no counts"
 	}
 	t.Legend = []string{source + "; cached tokens were read from its prompt cache. Retried counts requests after the first of a call. Costs are in US dollars."}
+	if l := b.a.Run.Lost; l != nil {
+		t.Legend = append(t.Legend, fmt.Sprintf("Not in the table: %s without an answer that may be paid: %s tokens, cost %s, as stated or estimated on the high side.",
+			say.Plural(l.Requests, "request", "requests"), say.Count(l.Tokens), spent(&analyse.Usage{CostUSD: analyse.Number(l.CostUSD), Unpriced: l.Unpriced})))
+	}
 	t.Legend = append(t.Legend, mapped(b.a.Run.Reused, b.reused)...)
 	return t.trimmed()
 }

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
 )
 
@@ -45,6 +46,22 @@ func TestCommentSaysTheCost(t *testing.T) {
 		out := strings.NewReplacer("\\", "", "\u00a0", " ").Replace(render(t, r, func(w io.Writer, r Report) error { return Comment(w, r, "study.yaml", nil) }))
 		if !strings.Contains(out, want+"\n") {
 			t.Errorf("no %q: %s", want, out[max(0, len(out)-200):])
+		}
+	}
+}
+
+// The table of costs says what is not in it.
+func TestLostRequestsAreNotInTheTable(t *testing.T) {
+	for want, l := range map[string]*eval.Lost{
+		"1 request without an answer that may be paid: 1,200 tokens, cost $0.0042,":             {Requests: 1, Tokens: 1200, CostUSD: 0.0042},
+		"2 requests without an answer that may be paid: 10 tokens, cost unknown (2 calls of un": {Requests: 2, Tokens: 10, Unpriced: 2},
+	} {
+		r := load(t, "study")
+		r.Analysis.Run.Lost = l
+		out := strings.NewReplacer("\\", "", "\u00a0", " ", "\u202f", ",").Replace(render(t, r, Markdown))
+		if !strings.Contains(out, want) {
+			_, out, _ = strings.Cut(out, "Not in the table")
+			t.Errorf("no %q: %.200q", want, out)
 		}
 	}
 }

@@ -434,18 +434,28 @@ func (db *DB) Progress(ctx context.Context, run *Run) (*Progress, error) {
 // Usage reads what a run has used. A request that was not answered in time or not readably may be
 // paid: it counts as estimated.
 func (db *DB) Usage(ctx context.Context, run *Run) (u Usage, err error) {
-	var openTokens, openUnpriced int
-	var openCost float64
 	err = db.get(ctx, `SELECT total(cost_usd), count(*) FILTER (WHERE usage_flags & 4 <> 0), count(*) FILTER (WHERE cost_usd IS NULL AND error_kind = ''),
 		coalesce(sum(`+tokensIn+` + `+tokensOut+`), 0), `+uncounted+`
 		FROM `+planned+`calls c ON c.trial = t.id WHERE t.run = ? AND c.source IS NULL`, []any{run}, &u.Cost, &u.Estimated, &u.Unpriced, &u.Tokens, &u.Uncounted)
-	if err == nil {
-		const open = `FILTER (WHERE NOT ended OR a.error_kind IN ('timeout', 'malformed'))`
-		err = db.get(ctx, `SELECT count(*) + (SELECT untimed FROM runs WHERE n = ?), coalesce(sum(tokens) `+open+`, 0), total(cost_usd) `+open+`, count(*) `+open+` - count(cost_usd) `+open+`
-			FROM `+planned+`attempts a ON a.trial = t.id WHERE t.run = ?`, []any{run, run}, &u.Calls, &openTokens, &openCost, &openUnpriced)
+	if err != nil {
+		return u, err
 	}
-	u.Tokens, u.Cost, u.Unpriced = u.Tokens+openTokens, u.Cost+openCost, u.Unpriced+openUnpriced
+	lost, err := db.lost(ctx, run, &u.Calls, true)
+	u.Tokens, u.Cost, u.Unpriced = u.Tokens+lost.Tokens, u.Cost+lost.CostUSD, u.Unpriced+lost.Unpriced
 	return u, err
+}
+
+// Lost counts the requests of a run without an answer that may be paid, without those for embeddings.
+func (db *DB) Lost(ctx context.Context, run *Run) (eval.Lost, error) {
+	var sent int
+	return db.lost(ctx, run, &sent, false)
+}
+
+func (db *DB) lost(ctx context.Context, run *Run, sent *int, embed bool) (l eval.Lost, err error) {
+	const open = `FILTER (WHERE NOT ended OR a.error_kind IN ('timeout', 'malformed'))`
+	err = db.get(ctx, `SELECT count(*) + (SELECT untimed FROM runs WHERE n = ?), count(*) `+open+`, coalesce(sum(tokens) `+open+`, 0), total(cost_usd) `+open+`, count(*) `+open+` - count(cost_usd) `+open+`
+		FROM `+planned+`attempts a ON a.trial = t.id WHERE t.run = ? AND (a.stage <> 'embed' OR ?)`, []any{run, run, embed}, sent, &l.Requests, &l.Tokens, &l.CostUSD, &l.Unpriced)
+	return l, err
 }
 
 // ProgressIn reads the progress of the trials from a place in the plan to another, which is

@@ -623,6 +623,9 @@ func testAttempts(t *testing.T, place place) {
 	if u, err := db.Usage(t.Context(), r); err != nil || u.Unpriced != 1 {
 		t.Errorf("%+v, %v; want a request of unknown cost", u, err)
 	}
+	if lost, err := db.Lost(t.Context(), r); err != nil || lost != (eval.Lost{Requests: 4, Tokens: 307, CostUSD: 6, Unpriced: 1}) {
+		t.Errorf("%+v, %v", lost, err)
+	}
 	if got := all(t, db.Calls(t.Context(), r)); len(got) != 1 || len(got[0].Sent) != 7 || !math.IsNaN(got[0].Sent[6].CostUSD) || got[0].Sent[5].CostUSD != 2 {
 		t.Errorf("%+v, want the last request without a cost", got)
 	}
