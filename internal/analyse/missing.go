@@ -233,13 +233,14 @@ func (a *Analysis) unscoredWarnings() (list []string) {
 
 // compareWithBounds compares a pair, and says what it would be if every missing score of the first arm were
 // the lowest and those of the other the highest, and the other way round. A mixed model
-// is not fitted again: the planned test of the two arms stands for it.
+// is not fitted again: the planned test of the two arms stands for it, but not with clusters, which
+// the model weights in another way.
 func (c *Collector) compareWithBounds(k contest, s selection, t tester) (r Comparison, err error) {
 	if r, err = c.compare(k, s, t); err != nil || t.q.Run.OnDev() {
 		return r, err
 	}
 	a, b := c.scoresOf(k.pair.A, k.metric, k.a), c.scoresOf(k.pair.B, k.metric, k.b)
-	if !a.lacks(s) && !b.lacks(s) {
+	if !a.lacks(s) && !b.lacks(s) || t.fits[k.metric] != nil && r.Stratum == nil && r.Clusters < r.Pairs {
 		return r, nil
 	}
 	atLeast, atMost := k, k

@@ -22,5 +22,5 @@ func Same(a, b float64) bool {
 		return true
 	}
 	whole := func(x float64) bool { return x == math.Trunc(x) && math.Abs(x) < 1<<53 }
-	return !(whole(a) && whole(b)) && math.Abs(a-b) <= 1e-9+1e-6*math.Max(math.Abs(a), math.Abs(b))
+	return !(whole(a) && whole(b)) && !math.IsInf(a-b, 0) && math.Abs(a-b) <= 1e-9+1e-6*math.Max(math.Abs(a), math.Abs(b))
 }

@@ -35,6 +35,18 @@ func (r Rule) unscored(a *analyse.Analysis, state State) string {
 			return fmt.Sprintf("%s has no score, and what these would do to a comparison across a factor is not known: retry them, or let the rule read the differences themselves", missing[len(missing)-1])
 		}
 	}
+	for _, x := range r.calls {
+		if x.arms() != 2 || x.outside || !x.takes("metric") || x.takes("stratum") || x.takes("stratum=value") {
+			continue
+		}
+		of := x.args[:3]
+		if c, has := a.Comparison(of[0], of[1], of[2]); has && c.Least == nil && slices.ContainsFunc(of[:2], func(arm string) bool {
+			e, _ := a.Estimate(arm, of[2])
+			return e.Unscored > 0
+		}) {
+			return fmt.Sprintf("%s has no score, and what these would do to the difference of %s and %s is not known: retry them", strings.Join(missing, ", "), of[0], of[1])
+		}
+	}
 	for _, k := range a.Replications {
 		if k.Stratum == nil && k.Least != nil && r.readsChange(k) {
 			missing = append(missing, fmt.Sprintf("some of %s here or in run %s", k.Metric, k.Run))

@@ -134,7 +134,7 @@ func unreachable(err error) (remedy string, ok bool) {
 	var refused *proxyError
 	var before *unsent
 	switch {
-	case errors.As(err, &refused):
+	case errors.As(err, &refused) && refused.lasts():
 		return "check the proxy in HTTPS_PROXY, its user and password, and whether it allows the host in the URL (base_url)", true
 	case errors.As(err, &connecting) && connecting.Op == "proxyconnect" && errors.Is(err, syscall.ECONNREFUSED):
 		return "check that the proxy in HTTPS_PROXY or HTTP_PROXY is running, and its address", true
@@ -152,7 +152,7 @@ func unreachable(err error) (remedy string, ok bool) {
 		return "check the host in the URL (base_url) and the server's certificate, or add its authority to those of the system (SSL_CERT_FILE)", true
 	case errors.As(err, &header), errors.Is(err, http.ErrSchemeMismatch):
 		return "the server does not use TLS: write http:// instead of https:// in the URL (base_url)", true
-	case errors.As(err, &before) && before.handshake:
+	case errors.As(err, &before) && before.handshake && errors.As(err, &connecting) && strings.HasSuffix(connecting.Op, " error"): // an alert; a connection that was cut may be better the next time
 		return "the TLS handshake failed: check the URL (base_url), and proxies and TLS versions on the way to it", true
 	}
 	return "", false

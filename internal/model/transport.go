@@ -48,6 +48,12 @@ type proxyError struct{ proxy, status string }
 
 func (e *proxyError) Error() string { return "the proxy " + e.proxy + " answered " + e.status }
 
+// lasts reports whether the proxy would answer the same again: not if it, or what is behind it, is
+// overloaded or away.
+func (e *proxyError) lasts() bool {
+	return !strings.HasPrefix(e.status, "5") && !strings.HasPrefix(e.status, "429")
+}
+
 func answeredConnect(_ context.Context, proxy *url.URL, _ *http.Request, answer *http.Response) error {
 	if answer.StatusCode == http.StatusOK {
 		return nil

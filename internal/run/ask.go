@@ -170,7 +170,7 @@ func (a *asker) note(failed *CallError) {
 }
 
 // final reports whether a failed call used all its retries. A canceled call, one
-// that the provider delays for too long, and one that may be the study's fault
+// that the provider has no room for, and one that may be the study's fault
 // are not final: a rejection is while no trial of the arm has succeeded.
 func (a *asker) final(c *eval.Call) bool {
 	switch c.ErrKind {
@@ -179,7 +179,7 @@ func (a *asker) final(c *eval.Call) bool {
 	case eval.ErrBadRequest:
 		return a.health.isProven()
 	}
-	return !retryable(c.ErrKind) || c.Attempts > len(a.engine.settings.Retries)
+	return !retryable(c.ErrKind) || !tooBusy(c.ErrKind) && c.Attempts > len(a.engine.settings.Retries)
 }
 
 func (a *asker) claim(step string) error {
@@ -226,6 +226,7 @@ func (a *asker) send(ctx context.Context, m *Model, r *eval.Request, call *eval.
 	e := a.engine
 	estimate := estimateOf(r, a.stage)
 	begun, answered := e.lines[m.Group].count()
+	patience := LongestWait
 	for try := 0; ; try++ {
 		failure, err := a.attempt(ctx, m, r, call, estimate)
 		if failure == nil || err != nil {
@@ -233,8 +234,10 @@ func (a *asker) send(ctx context.Context, m *Model, r *eval.Request, call *eval.
 		}
 		fresh, dead := a.unheard(m, failure)
 		replies, answers := e.lines[m.Group].count()
-		if failure.RetryAfter > 0 && answers > answered && len(e.settings.Retries) > 0 {
-			try, answered = try-1, answers // the provider answers as fast as it likes, one call after the other
+		if tooBusy(failure.Kind) && !failure.Unanswered && failure.RetryAfter > 0 && answers > answered && patience > 0 && len(e.settings.Retries) > 0 {
+			// The provider answers as fast as it likes, one call after the other. A request that it never takes,
+			// such as one above its tokens per minute, must not hold up the others.
+			try, answered, patience = try-1, answers, patience-max(failure.RetryAfter, LongestWait/20)
 		}
 		last := try >= len(e.settings.Retries)
 		switch {
@@ -260,6 +263,11 @@ func (a *asker) send(ctx context.Context, m *Model, r *eval.Request, call *eval.
 			return ErrStopped
 		}
 	}
+}
+
+// tooBusy reports whether a provider rejects a request for load.
+func tooBusy(kind eval.ErrorKind) bool {
+	return kind == eval.ErrRateLimited || kind == eval.ErrOverloaded
 }
 
 // refusedOnce reports whether a key was refused that has served the arm: one server of a
@@ -337,7 +345,7 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 	if m.Stored {
 		return failure, nil
 	}
-	if failure.Kind == eval.ErrRateLimited || failure.Kind == eval.ErrOverloaded {
+	if tooBusy(failure.Kind) {
 		ended = tooMuch
 		if failure.RetryAfter <= LongestWait { // else this call fails, and others may not
 			e.paces[r.Model].Refused(failure.RetryAfter)

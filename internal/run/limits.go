@@ -174,13 +174,13 @@ func (c *Closing) Refused(wait time.Duration) {
 // answer and are then subtracted from the allowance. If it is negative, the next
 // request waits.
 type pace struct {
-	Closing
+	*Closing // of all models of the group
 	requests *rate.Limiter
 	tokens   *rate.Limiter
 }
 
-func newPace(requestsPerMinute, tokensPerMinute float64) *pace {
-	p := &pace{}
+func newPace(of *Closing, requestsPerMinute, tokensPerMinute float64) *pace {
+	p := &pace{Closing: of}
 	if requestsPerMinute > 0 {
 		p.requests = rate.NewLimiter(rate.Limit(requestsPerMinute/60), max(1, int(requestsPerMinute/60)))
 	}

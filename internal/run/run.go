@@ -169,6 +169,7 @@ func New(s Settings, j Journal, models map[string]*Model, spent Spent, o Observe
 		budget:   &ledger{budget: s.Budget, spent: spent, begun: spent.Calls, most: s.Session, draw: s.Draw},
 		watch:    &watch{observer: o},
 		stopping: make(chan struct{})}
+	closings := map[string]*Closing{}
 	for id, m := range models {
 		ceiling := s.Concurrency
 		if m.Concurrency > 0 {
@@ -178,8 +179,11 @@ func New(s Settings, j Journal, models map[string]*Model, spent Spent, o Observe
 			e.gates[m.Group] = newGate(ceiling)
 		}
 		e.lines[m.Group] = &line{}
+		if closings[m.Group] == nil {
+			closings[m.Group] = &Closing{}
+		}
 		if e.paces[id] = m.Pace; m.Pace == nil {
-			e.paces[id] = newPace(m.RequestsPerMinute, m.TokensPerMinute)
+			e.paces[id] = newPace(closings[m.Group], m.RequestsPerMinute, m.TokensPerMinute)
 		}
 	}
 	e.waiting = newLoad(s.Concurrency * max(1, len(e.gates)))

@@ -565,6 +565,39 @@ func TestAStatedWaitLosesNoTrial(t *testing.T) {
 	}
 }
 
+// A request that is never answered uses up its retries, though others are answered: at once if it
+// may be paid, else before it holds up the others for long.
+func TestAStatedWaitEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		failure model.Error
+		most    int           // requests for the item
+		longest time.Duration // that the run takes
+	}{
+		"paid":     {model.Error{Kind: eval.ErrTimeout, RetryAfter: 2 * time.Second}, 4, 3 * time.Minute},
+		"too much": {model.Error{Kind: eval.ErrRateLimited, RetryAfter: time.Minute}, 14, 20 * time.Minute},
+		"at once":  {model.Error{Kind: eval.ErrRateLimited, RetryAfter: time.Second}, 24, 5 * time.Minute},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			asked := 0
+			c2 := replying(func(_ int, r *eval.Request) error {
+				if r.Item == "item 7" {
+					asked++
+					failure := c.failure
+					return &failure
+				}
+				time.Sleep(time.Second)
+				return nil
+			})
+			s := run.Settings{Concurrency: 16, Retries: []time.Duration{10 * time.Second, 30 * time.Second, 90 * time.Second}}
+			j, begun := newMemory(), time.Now()
+			perform(t, s, j, models(c2), steps{n: 1}, trials(1000, false))
+			if took := time.Since(begun); asked > c.most || took > c.longest || len(j.outcomes) != 1000 {
+				t.Errorf("%s: asked %d times, took %v, %d outcomes", name, asked, took, len(j.outcomes))
+			}
+		})
+	}
+}
+
 // What a program takes is what it says, and else not known. To read a stored answer costs nothing.
 func TestACostNobodySaysIsUnknown(t *testing.T) {
 	said := 0.25

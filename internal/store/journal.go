@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"encoding/json"
 	"errors"
 	"math"
@@ -342,12 +343,14 @@ func (j *Journal) begin(ctx context.Context) (*steps, error) {
 		for i := range j.into {
 			j.into[i].close()
 		}
+		_ = j.conn.Close()               // which it is; others may wait for its place
 		conn, lost := j.db.sql.Conn(ctx) // one that stood idle too, or a new one
-		if lost != nil {
+		if lost != nil && !errors.Is(lost, driver.ErrBadConn) {
 			return nil, err
 		}
-		_ = j.conn.Close() // which it is
-		j.conn = conn
+		if lost == nil {
+			j.conn = conn
+		}
 	}
 }
 
@@ -440,7 +443,11 @@ func (j *Journal) Close() error {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return errors.Join(j.err, j.conn.Close())
+	err := j.conn.Close()
+	if errors.Is(err, sql.ErrConnDone) { // lost, see begin
+		err = nil
+	}
+	return errors.Join(j.err, err)
 }
 
 // Flush returns when all entries queued so far are on disk.

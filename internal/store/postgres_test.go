@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/postgrestest"
 	"github.com/scruple-eval/scruple/internal/store"
 )
@@ -95,10 +96,16 @@ func TestTheConnectionOfAJournalIsLost(t *testing.T) {
 	address := s.Database(t)
 	s.Exec(t, "postgres", "ALTER ROLE scruple SET idle_session_timeout = '300ms'")
 	db := open(t, address)
-	r, p := newRun(t, db, 3, 1)
-	j, err := db.Journal(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
+	var journals []*store.Journal // more than half of the connections
+	var p *plan.Plan
+	for range 5 {
+		var r *store.Run
+		r, p = newRun(t, db, 3, 1)
+		j, err := db.Journal(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		journals = append(journals, j)
 	}
 	for seq := range p.Len() {
 		switch seq {
@@ -107,12 +114,20 @@ func TestTheConnectionOfAJournalIsLost(t *testing.T) {
 		case 2:
 			s.Exec(t, "postgres", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'scruple'")
 		}
-		if err := j.Append(&eval.Call{Trial: p.Trial(seq), Stage: eval.StageRun, Step: "s", Key: "k", Response: eval.Response{Text: "answer"}}); err != nil {
-			t.Fatalf("answer %d: %v", seq, err)
+		var all sync.WaitGroup
+		for _, j := range journals {
+			all.Go(func() {
+				if err := j.Append(&eval.Call{Trial: p.Trial(seq), Stage: eval.StageRun, Step: "s", Key: "k", Response: eval.Response{Text: "answer"}}); err != nil {
+					t.Errorf("answer %d: %v", seq, err)
+				}
+			})
 		}
+		all.Wait()
 	}
-	if err := j.Close(); err != nil {
-		t.Error(err)
+	for _, j := range journals {
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
