@@ -124,6 +124,7 @@ func perPoint(rows []eval.Counted) float64 {
 type Adder struct {
 	Metrics []eval.Metric
 	Primary eval.Metric
+	Unnamed []string // metrics of the suite that the study does not name
 	scores  []eval.Score
 }
 
@@ -142,7 +143,7 @@ func (a *Adder) Add(s eval.Scored, taken []eval.Taken) []eval.Score {
 		from := len(a.scores)
 		own := rest
 		for len(rest) > 0 && rest[0].Replicate == t.Trial.Replicate {
-			if !slices.Contains(columns, rest[0].Metric) || a.names(rest[0].Metric) {
+			if name := rest[0].Metric; !slices.Contains(a.Unnamed, name) && (!slices.Contains(columns, name) || a.names(name)) {
 				a.scores = append(a.scores, rest[0])
 			}
 			rest = rest[1:]

@@ -72,6 +72,8 @@ type Capabilities struct {
 	Facts    func() []Fact
 	// Metrics are those of the bench, if they depend on the study, instead of the suite's.
 	Metrics func() []Metric
+	// Offered are others that the bench scores, and that count only if the study names them.
+	Offered func() []Metric
 	// Weight estimates the bytes that a trial holds while it is open: prompts, tables.
 	// The engine opens fewer trials that hold much.
 	Weight func(t Trial) int

@@ -158,6 +158,11 @@ func (x *Experiment) settings() string {
 	for _, m := range x.effort.Metrics { // a rule may name them
 		parts = append(parts, eval.Part{Name: "effort", Value: m.Name})
 	}
+	for _, name := range x.named {
+		if !slices.ContainsFunc(x.effort.Metrics, func(m eval.Metric) bool { return m.Name == name }) {
+			parts = append(parts, eval.Part{Name: "metric", Value: name})
+		}
+	}
 	limits := x.rules.Limits()
 	for _, p := range x.rules.Alternatives() { // they are corrected together
 		parts = append(parts, eval.Part{Name: "alternative", Value: strings.Join(p[:], " ")})

@@ -138,6 +138,37 @@ func rankingStudy(t *testing.T) string {
 	return write(t, filepath.Join(dir, "study.yaml"), ranking)
 }
 
+// A metric that the suite offers counts if the study names it, and is a secondary one unless it is
+// primary. No metric of the study has its name.
+func TestOfferedMetrics(t *testing.T) {
+	path := rankingStudy(t)
+	for _, c := range []struct {
+		overrides []string
+		hits      []string // above 10
+		secondary bool
+	}{
+		{nil, nil, false},
+		{[]string{"metrics.secondary=[hits_12]"}, []string{"hits_12"}, true},
+		{[]string{"metrics.primary=[hits_1, hits_12]"}, []string{"hits_12"}, false},
+		{[]string{"decide={require: [{name: r, that: \"value('bm25/n10', 'hits_11') > 0\"}]}"}, []string{"hits_11"}, true},
+	} {
+		x := load(t, path, append([]string{"candidates.k=12"}, c.overrides...)...)
+		var got []string
+		for _, m := range x.Suite.Metrics {
+			if m.Name == "hits_11" || m.Name == "hits_12" {
+				got = append(got, m.Name)
+			}
+		}
+		if secondary := len(c.hits) > 0 && slices.Contains(x.Secondary, c.hits[0]); !slices.Equal(got, c.hits) || secondary != c.secondary {
+			t.Errorf("%q: metrics %q, secondary %q", c.overrides, got, x.Secondary)
+		}
+	}
+	_, err := experiment.Load(path, []string{"candidates.k=12", "metrics.own=[{name: hits_12, min: 0, max: 1}]"}, env())
+	if err == nil || !strings.Contains(err.Error(), `"hits_12" is a metric of the suite`) {
+		t.Error(err)
+	}
+}
+
 func start(t *testing.T, x *experiment.Experiment, db *store.DB) *experiment.Run {
 	t.Helper()
 	r, err := x.StartOrResume(t.Context(), db, "")

@@ -78,6 +78,12 @@ func (x *Experiment) addMetrics() error {
 		suite.Metrics = metrics()
 	}
 	suite.Metrics = slices.Clone(suite.Metrics)
+	named := x.namedMetrics()
+	for _, m := range given(x.Bench.Capabilities().Offered) {
+		if !x.offer(m, named) {
+			x.effort.Unnamed = append(x.effort.Unnamed, m.Name)
+		}
+	}
 	has := func(name string) bool { _, ok := suite.Metric(name); return ok }
 	suite.Primary = slices.DeleteFunc(slices.Clone(suite.Primary), func(name string) bool { return !has(name) })
 	suite.Secondary = slices.Clone(suite.Secondary)
@@ -98,21 +104,17 @@ func (x *Experiment) addMetrics() error {
 	if len(suite.Primary) == 0 {
 		problems = append(problems, x.File.Errorf("metrics.own", "no metric of the study can decide: one must not have explains: true"))
 	}
-	x.addEffort()
+	x.addEffort(named)
 	return errors.Join(problems...)
 }
 
-// addEffort adds the metrics of effort that the study names: in its metrics, comparisons,
-// assumptions or rules. They are secondary ones if they are not primary.
-func (x *Experiment) addEffort() {
-	s, suite := x.Study, &x.Suite.Suite
-	for _, name := range slices.Concat(s.Metrics.Primary, suite.Primary) {
-		if m, ok := suite.Metric(name); ok {
-			x.effort.Primary = m
-			break
-		}
-	}
+// namedMetrics are the metrics that the study names: in its metrics, comparisons, assumptions or rules.
+func (x *Experiment) namedMetrics() []string {
+	s := x.Study
 	named := slices.Concat(s.Metrics.Primary, s.Metrics.Secondary, gate.Metrics(s.Decide))
+	for _, m := range s.Metrics.Own {
+		named = append(named, m.Name)
+	}
 	for _, c := range s.Comparisons {
 		named = append(named, c.Metrics...)
 	}
@@ -121,17 +123,37 @@ func (x *Experiment) addEffort() {
 			named = append(named, score.Metric)
 		}
 	}
+	return named
+}
+
+// offer adds a metric to those of the suite if it is among the named ones. It is a secondary one
+// if it is not primary.
+func (x *Experiment) offer(m eval.Metric, named []string) bool {
+	x.offered = append(x.offered, m.Name)
+	if !slices.Contains(named, m.Name) {
+		return false
+	}
+	if x.Suite.Metrics = append(x.Suite.Metrics, m); !slices.Contains(x.Study.Metrics.Primary, m.Name) {
+		x.named = append(x.named, m.Name)
+	}
+	return true
+}
+
+// addEffort adds the metrics of effort that the study names.
+func (x *Experiment) addEffort(named []string) {
+	s, suite := x.Study, &x.Suite.Suite
+	for _, name := range slices.Concat(s.Metrics.Primary, suite.Primary) {
+		if m, ok := suite.Metric(name); ok {
+			x.effort.Primary = m
+			break
+		}
+	}
 	for _, m := range effort.Offered(x.effort.Primary, s.Execution.Replicates) {
 		if _, own := suite.Metric(m.Name); own {
 			continue
 		}
-		x.offered = append(x.offered, m.Name)
-		if !slices.Contains(named, m.Name) {
-			continue
-		}
-		suite.Metrics, x.effort.Metrics = append(suite.Metrics, m), append(x.effort.Metrics, m)
-		if !slices.Contains(s.Metrics.Primary, m.Name) {
-			x.named = append(x.named, m.Name)
+		if x.offer(m, named) {
+			x.effort.Metrics = append(x.effort.Metrics, m)
 		}
 	}
 }

@@ -46,7 +46,7 @@ type bench struct {
 
 // Capabilities are what the suite has of them.
 func (b *bench) Capabilities() eval.Capabilities {
-	return eval.Capabilities{Warnings: b.Warnings, Facts: b.Facts, Weight: b.Weight, Contrasts: b.Contrasts, Report: b.Report}
+	return eval.Capabilities{Warnings: b.Warnings, Facts: b.Facts, Weight: b.Weight, Contrasts: b.Contrasts, Report: b.Report, Offered: b.moreHits}
 }
 
 // A record is the stored data of a trial: ranking, order of candidates and

@@ -87,7 +87,7 @@ func (b *bench) cutOffs(r eval.Results) eval.Figure {
 		Series: b.clean(func(a *arm) []eval.Point {
 			var points []eval.Point
 			for _, k := range b.hits {
-				if a.size == n && k <= max(b.k, 1) {
+				if a.size == n && k <= min(max(b.k, 1), mostHits) {
 					points = append(points, point(r, a.ID, hits(k), float64(k))...)
 				}
 			}

@@ -153,11 +153,16 @@ func TestAttackSuccess(t *testing.T) {
 	}
 }
 
-// Hits are scored for every K up to the k of the study, for 1 to 5, and for 10.
+// Hits are scored for every K up to the k of the study, for 1 to 5, and for 10. Those above 10 are
+// metrics that a study may name.
 func TestHitsAt(t *testing.T) {
-	for k, want := range map[int][]int{1: {1, 2, 3, 4, 5, 10}, 5: {1, 2, 3, 4, 5, 10}, 7: {1, 2, 3, 4, 5, 6, 7, 10}, 10: {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, 50: {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}} {
+	for k, want := range map[int][]int{1: {1, 2, 3, 4, 5, 10}, 5: {1, 2, 3, 4, 5, 10}, 7: {1, 2, 3, 4, 5, 6, 7, 10}, 10: {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, 12: {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}} {
 		if got := hitsAt(k); !slices.Equal(got, want) {
 			t.Errorf("k = %d: %v, want %v", k, got, want)
+		}
+		more := (&bench{k: k}).moreHits()
+		if want := max(0, k-10); len(more) != want || want > 0 && (more[want-1].Name != "hits_12" || !strings.Contains(more[want-1].Doc, "among the first 12 ")) {
+			t.Errorf("k = %d offers %+v", k, more)
 		}
 	}
 }

@@ -3,6 +3,10 @@ package rerank
 import (
 	_ "embed"
 	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/eval"
 )
 
 // The names of the suite's metrics.
@@ -13,18 +17,32 @@ const (
 	metricApplied  = "attack_applied"
 )
 
-// mostHits is the last cut-off of Hits@K, however many positions methods return: reports stay short.
+// mostHits is the last cut-off of Hits@K that reports show of themselves, however many positions
+// methods return.
 const mostHits = 10
 
 // hitsAt are the cut-offs of Hits@K that are scored if methods return k positions: 1 to 5,
-// those up to k, and the last one.
+// those up to k, and mostHits.
 func hitsAt(k int) (list []int) {
-	for at := range mostHits - 1 {
-		if at < max(5, k) {
-			list = append(list, at+1)
+	for at := 1; at <= max(mostHits, k); at++ {
+		if at <= max(5, k) || at == mostHits {
+			list = append(list, at)
 		}
 	}
-	return append(list, mostHits)
+	return list
+}
+
+// moreHits are the metrics Hits@K above mostHits, which a study may name.
+func (b *bench) moreHits() (list []eval.Metric) {
+	suite := Suite()
+	m, _ := suite.Metric(hits(mostHits))
+	for k := mostHits + 1; k <= b.k; k++ {
+		numbered := strings.NewReplacer(strconv.Itoa(mostHits), strconv.Itoa(k)).Replace
+		more := m
+		more.Name, more.Title, more.Doc, more.Formula, more.Source = hits(k), numbered(m.Title), numbered(m.Doc), numbered(m.Formula), numbered(m.Source)
+		list = append(list, more)
+	}
+	return list
 }
 
 // recallAt are the cut-offs of Recall@K.

@@ -31,7 +31,7 @@ type Data struct {
 type Candidates struct {
 	Sizes   []int  `json:"sizes,omitempty" jsonschema:"uniqueItems=true,description=Numbers of candidates; sets are nested and requests the same at every size (default 10)"`
 	Shuffle string `json:"shuffle,omitempty" jsonschema:"enum=balanced,enum=none,enum=middle,enum=random,default=balanced,description=Order of candidates: balanced moves gold through all positions over the requests\\, in the order of their file (default)"`
-	K       int    `json:"k,omitempty" jsonschema:"minimum=1,maximum=50,default=5,description=Number of positions a method must return (default 5); Hits@K are scored for K up to 10"`
+	K       int    `json:"k,omitempty" jsonschema:"minimum=1,maximum=50,default=5,description=Number of positions a method must return (default 5); Hits@K are scored for every K up to it\\, and reported above 10 if the study names them"`
 }
 
 // Budget limits the text shown. It is a type of its own for its name in the schema of studies.
