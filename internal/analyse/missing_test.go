@@ -66,6 +66,10 @@ func analysedOf(t interface{ Fatal(...any) }, n, dev int, scores func(arm string
 }
 
 func analysedItems(t interface{ Fatal(...any) }, items []eval.Item, dev int, scores func(arm string, item int) []eval.Score) *analyse.Analysis {
+	return analysedBy(t, "auto", items, dev, scores)
+}
+
+func analysedBy(t interface{ Fatal(...any) }, method string, items []eval.Item, dev int, scores func(arm string, item int) []eval.Score) *analyse.Analysis {
 	n := len(items)
 	arms := []eval.Arm{{ID: "new"}, {ID: "old"}}
 	c := analyse.NewCollector(&kinds, items, arms, asListed(items))
@@ -82,13 +86,40 @@ func analysedItems(t interface{ Fatal(...any) }, items []eval.Item, dev int, sco
 			c.Add(eval.Scored{Case: eval.CaseOf(eval.Trial{Item: it.ID, Arm: arm.ID, Replicate: 1}, eval.Outcome{Kind: kind}, nil), Scores: list})
 		}
 	}
-	a, err := c.Analyse(analyse.Question{Study: analyse.Study{Alpha: 0.05, Correction: "none", Method: "auto", Resamples: 1000, MaxUnscored: 0.05},
+	a, err := c.Analyse(analyse.Question{Study: analyse.Study{Alpha: 0.05, Correction: "none", Method: method, Resamples: 1000, MaxUnscored: 0.05},
 		Run:         analyse.Run{Items: n, Dev: dev, Replicates: 1, Planned: 2 * n, Done: 2 * n, MaxFailed: 0.05},
 		Comparisons: []analyse.Pair{{A: "new", B: "old", Primary: true, Metrics: metrics}}}, analyse.Sources{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return a
+}
+
+// A mixed model weights clusters in another way than the methods that bounds are of, so that it has
+// none of clusters with missing scores.
+func TestNoBoundsOfAMixedModelOfClusters(t *testing.T) {
+	for _, clustered := range []bool{false, true} {
+		var items []eval.Item
+		for i := range 30 {
+			it := eval.Item{ID: fmt.Sprintf("i%04d", i)}
+			if clustered {
+				it.Cluster = fmt.Sprint("c", i*i%7)
+			}
+			items = append(items, it)
+		}
+		for _, missing := range []bool{false, true} {
+			a := analysedBy(t, "mixed_effects", items, 0, func(arm string, item int) []eval.Score {
+				if missing && arm == "new" && item == 3 {
+					return []eval.Score{without("share", 1)}
+				}
+				return []eval.Score{entry("share", float64(item*len(arm)*7%11)/11+float64(len(arm)*item%3)/30, 1)}
+			})
+			c, _ := a.Comparison("new", "old", "share")
+			if has := c.Least != nil; has != (missing && !clustered) || len(a.Models) == 0 {
+				t.Errorf("clusters %v, missing scores %v: bounds %v, models %v", clustered, missing, has, a.Models)
+			}
+		}
+	}
 }
 
 // TestFailedWithoutOpportunity: a failed trial lacks the scores only that answers to its item have,

@@ -248,6 +248,25 @@ func TestMissingOfChange(t *testing.T) {
 	}
 }
 
+// A difference without bounds, as of a mixed model of clusters, decides nothing while scores are missing.
+func TestMissingWithoutBounds(t *testing.T) {
+	for _, missing := range []int{0, 4} {
+		a := analysis(0.1, 0.01, 0.5)
+		a.Study.MaxUnscored = 0.05
+		if e := &a.Estimates[0]; missing > 0 {
+			e.Unscored, e.UnscoredShare, e.Least, e.Most = missing, 0.04, &analyse.Bounds{Value: 0.78}, &analyse.Bounds{Value: 0.82}
+		}
+		rules, problems := gate.Compile(rule("diff('ctn','plain','composite') > 0.05"), names)
+		if len(problems) > 0 {
+			t.Fatal(problems[0])
+		}
+		got := rules.Decide(a).Conditions[0]
+		if (got.State == gate.Pass) != (missing == 0) || missing > 0 && !strings.Contains(got.Reason, "the difference of ctn and plain is not known") {
+			t.Errorf("%d scores are missing: %s %q", missing, got.State, got.Reason)
+		}
+	}
+}
+
 // TestMissingOfStrata: the missing scores of one stratum may be right and those of another
 // wrong.
 func TestMissingOfStrata(t *testing.T) {

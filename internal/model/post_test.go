@@ -167,10 +167,14 @@ func TestPostToAnInvalidAddress(t *testing.T) {
 }
 
 // Nothing was sent of a request for which there was no connection: it is not paid, and the run
-// ends with what to do. After it, a lost request may be paid.
+// ends with what to do, unless the next one may have a connection. After it, a lost request may be paid.
 func TestNothingIsSentWithoutAConnection(t *testing.T) {
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusProxyAuthRequired) }))
 	defer proxy.Close()
+	busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }))
+	defer busy.Close()
+	overloaded := model.NewTransport(1)
+	overloaded.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(busy.URL) }
 	through := model.NewTransport(1)
 	through.Proxy = func(*http.Request) (*url.URL, error) {
 		return url.Parse(strings.Replace(proxy.URL, "http://", "http://user:s3cretpw@", 1))
@@ -183,13 +187,14 @@ func TestNothingIsSentWithoutAConnection(t *testing.T) {
 	for name, test := range map[string]struct {
 		transport *http.Transport
 		address   string
-		remedy    string // "" means that it may be paid
+		remedy    string // "" if the same may succeed
 		says      string
 	}{
+		"proxy is overloaded":      {overloaded, "https://api.example.com", "", "502 Bad Gateway"},
 		"proxy refuses":            {through, "https://api.example.com", "proxy in HTTPS_PROXY, its user", "407 Proxy Authentication Required"},
 		"no proxy":                 {gone, "https://api.example.com", "proxy in HTTPS_PROXY or", "refused"},
 		"alert in the handshake":   {nil, "https://" + alert, "TLS handshake failed", "handshake failure"},
-		"closed in the handshake":  {nil, "https://" + closes, "TLS handshake failed", ""},
+		"closed in the handshake":  {nil, "https://" + closes, "", ""},
 		"hangs in the handshake":   {nil, "https://" + hangs, "no connection was made in time", ""},
 		"closed after the request": {nil, "http://" + reads, "", ""},
 	} {
@@ -200,7 +205,7 @@ func TestNothingIsSentWithoutAConnection(t *testing.T) {
 		x := model.Post(ctx, &http.Client{Transport: test.transport}, test.address, http.Header{}, []byte("{}"), 1<<20)
 		e := model.FromTransport(ctx, x.Err)
 		cancel()
-		if sent := test.remedy == ""; e.Unreachable == sent || e.Unanswered != sent || e.Kind != eval.ErrUnavailable ||
+		if passes := test.remedy == ""; e.Unreachable == passes || e.Unanswered != (name == "closed after the request") || e.Kind != eval.ErrUnavailable ||
 			!strings.Contains(e.Remedy, test.remedy) || !strings.Contains(e.Error(), test.says) || strings.Contains(e.Error(), "s3cretpw") {
 			t.Errorf("%s: %v (%s), unreachable %t, may be paid %t", name, e, e.Remedy, e.Unreachable, e.Unanswered)
 		}

@@ -157,9 +157,12 @@ func sameScores(a, b string) bool {
 			return false
 		}
 	}
+	same := func(a, b float64) bool { // also of costs far below a cent
+		return eval.Same(a, b) && !(math.Abs(a-b) > 1e-15+1e-6*math.Abs(a))
+	}
 	return slices.EqualFunc(lists[0], lists[1], func(x, y eval.Score) bool {
-		return x.Unit == y.Unit && x.Metric == y.Metric && x.Unscored == y.Unscored && eval.Same(x.Num, y.Num) && eval.Same(x.Den, y.Den) &&
-			(x.Row == nil) == (y.Row == nil) && slices.EqualFunc(x.Row, y.Row, eval.Same)
+		return x.Unit == y.Unit && x.Metric == y.Metric && x.Unscored == y.Unscored && same(x.Num, y.Num) && same(x.Den, y.Den) &&
+			(x.Row == nil) == (y.Row == nil) && slices.EqualFunc(x.Row, y.Row, same)
 	})
 }
 
