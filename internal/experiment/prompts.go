@@ -285,7 +285,11 @@ func (k keeping) keep(t eval.Trial, stage eval.Stage, ask eval.Asker, do func(ev
 	if err != nil || !succeeded {
 		return err
 	}
-	list := k.wanted(examples(l.heard(), t, stage))
+	all := l.heard()
+	if stage == eval.StageJudge { // most are not, and shortening them takes time
+		all = slices.DeleteFunc(all, func(h heard) bool { return !k.wants(store.Asked{Stage: stage, Model: h.model, Trial: t}) })
+	}
+	list := k.wanted(examples(all, t, stage))
 	if len(list) == 0 {
 		return nil
 	}
