@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/serve"
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
@@ -70,6 +71,30 @@ func TestDecisionsReadOnce(t *testing.T) {
 		case others["anna"].work != works["anna"].work || others["ben"].work != works["ben"].work:
 			t.Errorf("decision %d read a file again that did not change", n)
 		}
+	}
+}
+
+// Whatever a browser can send fits into the line that keeps it, where JSON writes < as six bytes.
+func TestTheLargestAnswerIsKept(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	p := at(t, &clock)
+	task := study.Task{Name: "t", Of: "item", Ask: []study.Question{{Name: "q", Type: "text", Text: "Q"}}}
+	s, err := Open(p, []study.Task{task}, corpus{1}, "test", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	do := talking(t, s, "anna")
+	_, key := do("anna", "GET", "t/t/", "")
+	_, page := do("anna", "GET", "t/t/"+key, "")
+	head := fmt.Sprintf(`{"id":"0123456789abcdef","task":"t","kind":"submit","key":%q,"shown":%q,"answer":{"q":"`, key, shownHash.FindStringSubmatch(page)[1])
+	text := strings.Repeat("<", serve.MaxBody-len(head)-len(`"}}`))
+	if code, said := do("anna", "POST", "event", head+text+`"}}`); code != 200 {
+		t.Fatalf("%d %s", code, said)
+	}
+	w, err := p.ReadWork("t", "anna")
+	if err != nil || w.Answers()[0].Answer.Text("q") != text {
+		t.Errorf("the answer is not what was sent: %v", err)
 	}
 }
 

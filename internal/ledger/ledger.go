@@ -105,7 +105,9 @@ func (h Head) Check(path string, entries []Entry) error {
 	return nil
 }
 
-const maxLine = 1 << 20
+// maxLine is the limit of a line in bytes. An answer of serve.MaxBody fits: JSON writes a
+// character as at most six bytes, and the rest of a line is small.
+const maxLine = 6<<20 + 64<<10
 
 var tail = regexp.MustCompile(`,"hash":"([0-9a-f]{64})"\}$`)
 
