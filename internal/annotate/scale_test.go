@@ -129,3 +129,28 @@ func TestManyPassages(t *testing.T) {
 		t.Errorf("%d passages took %v", n, took)
 	}
 }
+
+// Of many drafts of an answer the server keeps the last one in memory.
+func TestOldDraftsAreNotInMemory(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	d := open(t, at(t, &clock), study.Task{Name: "t", Of: "item", Ask: []study.Question{{Name: "q", Type: "text", Text: "Q"}}}, "anna")
+	defer d.close()
+	subject := d.queue.Subjects[0]
+	live := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := live()
+	for i := range 40 {
+		ev := Event{ID: fmt.Sprintf("%016d", i), Subject: &subject, Pass: passFirst, Answer: Answer{"q": encoded(strings.Repeat("x", 1<<20))}}
+		if _, err := d.append(eventDraft, ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after := live(); after > before+20<<20 {
+		t.Errorf("40 drafts of 1 MB take %d MB", (after-before)>>20)
+	}
+	runtime.KeepAlive(d)
+}
