@@ -594,6 +594,37 @@ func TestNothingTypedIsLost(t *testing.T) {
 	p.submit()
 	page(2)
 
+	// A page that is left cannot send a large draft any more, and drafts of one are rare.
+	write := func(n int) {
+		is[bool](p, fmt.Sprintf("(() => { const why = document.querySelector('[name=why]'); why.value = 'x'.repeat(%d); why.dispatchEvent(new InputEvent('input', {bubbles: true})); return true; })()", n))
+	}
+	saved := func() { p.until("document.querySelector('#status').textContent.startsWith('Draft saved')") }
+	write(1000)
+	if !leaves() {
+		t.Error("a page whose draft is sent while it is left cannot be left")
+	}
+	saved()
+	write(70_000)
+	if leaves() {
+		t.Error("a page with a large draft that was not sent can be left without a word")
+	}
+	saved()
+	if !leaves() {
+		t.Error("a page with a large draft that is stored cannot be left")
+	}
+	write(70_001)
+	time.Sleep(1500 * time.Millisecond)
+	if got := is[string](p, "document.querySelector('#status').textContent"); got != "Not saved yet" {
+		t.Errorf("at once after a large draft, another one: %q", got)
+	}
+	if leaves() {
+		t.Error("a page with a large draft that waits can be left without a word")
+	}
+	saved()
+	write(0)
+	leaves()
+	saved()
+
 	// A draft that the server refuses is no reason to let the page go.
 	is[bool](p, "(() => { const ask = window.fetch; window.fetch = () => Promise.resolve(new Response('{\"error\": \"full\"}', {status: 500})); window.back = () => { window.fetch = ask; }; return true; })()")
 	p.press("1")

@@ -242,8 +242,9 @@ func checkValue(q study.Question, value jsontext.Value, shown Shown, draft bool)
 		return cmp.Or(err, checkOption(q, s))
 	case "several":
 		list, err := strict[[]string](value)
-		for i, s := range list {
-			if slices.Contains(list[:i], s) {
+		again := repeats[string]()
+		for _, s := range list {
+			if again(s) {
 				return fmt.Errorf("%q is given twice", s)
 			}
 			err = cmp.Or(err, checkOption(q, s))
@@ -258,19 +259,32 @@ func checkValue(q study.Question, value jsontext.Value, shown Shown, draft bool)
 	}
 	spans, err := strict[[]Span](value)
 	pages := runesOf(shown.Pages)
-	for i, s := range spans {
-		twice := func(o Span) bool { return o.Record == s.Record && o.Label == s.Label }
-		if err = cmp.Or(err, s.check(q, pages, draft)); err != nil || draft {
+	again, twice := repeats[Span](), repeats[Span]()
+	for _, s := range spans {
+		if err = cmp.Or(err, s.check(q, pages, draft)); err != nil {
+			return err
+		}
+		if draft {
 			continue
 		}
-		if slices.Contains(spans[:i], s) {
+		if again(s) {
 			return fmt.Errorf("the passage %d to %d of page %d is given twice", s.Start, s.End, s.Page)
 		}
-		if s.Record > 0 && slices.ContainsFunc(spans[:i], twice) {
+		if s.Record > 0 && twice(Span{Record: s.Record, Label: s.Label}) {
 			return fmt.Errorf("record %d has two values of %s: give one of them another number", s.Record, s.Label)
 		}
 	}
 	return cmp.Or(err, checkCount(q, len(spans), "passage", "passages", draft))
+}
+
+// repeats returns a function that reports whether it was called with a value before.
+func repeats[T comparable]() func(T) bool {
+	seen := map[T]bool{}
+	return func(v T) bool {
+		was := seen[v]
+		seen[v] = true
+		return was
+	}
 }
 
 func checkOption(q study.Question, s string) error {

@@ -6,12 +6,23 @@ const newID = () => crypto.randomUUID ? crypto.randomUUID() : [...crypto.getRand
 // status says something once: a screen reader would read it again at every key.
 const status = (text, unsaved) => { const s = $('#status'); if (s.textContent !== text) s.textContent = text; s.classList.toggle('unsaved', !!unsaved); };
 
-async function post(to, event, leaving = false) {
+// pack makes the body of a request, which outlives a page that is left if there is room: of all
+// such requests of a page together browsers send no more than 64 KB.
+let outliving = 0;
+function pack(event, leaving) {
 	const body = JSON.stringify(event), bytes = new TextEncoder().encode(body).length;
+	return {body, bytes, keepalive: !!leaving && outliving + bytes < 60000};
+}
+const post = (to, event) => deliver(to, pack(event));
+
+async function deliver(to, {body, bytes, keepalive}) {
 	if (bytes > mostBytes) return {ok: false, said: {error: `NOT SAVED: the answer is too long, ${(bytes / mostBytes).toFixed(2)} times the ${mostBytes >> 20} MB that can be saved: shorten it, or take out passages`}};
-	const keepalive = leaving && bytes < 60000; // of which browsers send no more than 64 KB
-	const response = await fetch(to, {method: 'POST', keepalive, headers: {'Content-Type': 'application/json'}, body});
-	const text = await response.text();
+	let response, text;
+	if (keepalive) outliving += bytes;
+	try {
+		response = await fetch(to, {method: 'POST', keepalive, headers: {'Content-Type': 'application/json'}, body});
+		text = await response.text();
+	} finally { if (keepalive) outliving -= bytes; }
 	try { return {ok: response.ok, said: JSON.parse(text)}; } catch { /* not from the pages' handler */ }
 	if (response.status === 404) throw new Error('another start of the server has another address');
 	return {ok: false, said: {error: 'not saved: ' + (text.trim() || 'the server answered ' + response.status)}};
@@ -138,7 +149,7 @@ function start() {
 		const choiceOf = name => $(`.question[data-name="${name}"]:not([hidden]) input:checked`, form)?.value ?? '';
 		const spans = {}; // by question
 		const why = $('.why', form), problem = $('.problem', form);
-		let kind = form.dataset.kind, draftTimer = 0, drafting = null, dirty = false, sending = false, sent = false, unsaved = false, unkept = false, refused = '';
+		let kind = form.dataset.kind, draftTimer = 0, drafting = null, paced = 0, dirty = false, sending = false, sent = false, unsaved = false, unkept = false, refused = '';
 
 		// past has the marks before each change, for Ctrl Z.
 		let past = [];
@@ -296,7 +307,7 @@ function start() {
 			if (kind !== 'submit') return;
 			status('Not saved yet', true);
 			clearTimeout(draftTimer);
-			draftTimer = setTimeout(draft, 600);
+			draftTimer = setTimeout(draft, Math.max(600, paced - performance.now()));
 		}
 
 		// One draft is under way at a time: of two, the server could store the older one last.
@@ -308,15 +319,20 @@ function start() {
 		async function drafts(leaving) {
 			while (dirty && !sending) {
 				dirty = false;
-				unkept ||= !leaving; // until the server answers
+				const packed = pack({id: newID(), task, key, kind: 'draft', shown, answer: read()}, leaving);
+				unkept ||= !packed.keepalive; // until the server answers
+				// The file keeps every draft: after a large one the next waits.
+				paced = performance.now() + 10000 * Math.ceil(Math.max(0, packed.bytes / 65536 - 1));
 				try {
-					const {ok, said} = await post(to, {id: newID(), task, key, kind: 'draft', shown, answer: read()}, leaving);
+					const {ok, said} = await deliver(to, packed);
 					unkept = !ok;
+					if (!ok) paced = 0;
 					if (ok && refused) { drop(refused); refused = ''; } // the draft has it now
 					if (sending) return;
 					if (!ok) status(said.error, true); else if (!dirty && !draftTimer) status('Draft saved ' + said.saved.slice(11, 19));
 				} catch {
 					unkept = true;
+					paced = 0;
 					if (sending) return;
 					status('NOT SAVED: the server does not answer', true);
 					clearTimeout(draftTimer);

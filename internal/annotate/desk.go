@@ -55,6 +55,7 @@ func (p Place) open(t study.Task, q *Queue, source Source, person, version strin
 	heads, err := p.headsOf(t.Name, person)
 	if err == nil {
 		d.work, err = p.workOf(t.Name, person, heads, log.Entries())
+		log.Forget() // drafts can be large, and the work has the last of each
 	}
 	if err == nil {
 		err = d.rank()

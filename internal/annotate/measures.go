@@ -477,13 +477,14 @@ func unlabelled(spans []Span) []Span {
 
 // borders counts the passages that both have, whatever their values and records.
 func borders(a, b []Span) (n int) {
-	rest := slices.Clone(b)
+	only := func(s Span) Span { return Span{Page: s.Page, Start: s.Start, End: s.End, Label: s.Label} }
+	rest := map[Span]int{}
+	for _, s := range b {
+		rest[only(s)]++
+	}
 	for _, s := range a {
-		same := func(o Span) bool {
-			return o.Page == s.Page && o.Start == s.Start && o.End == s.End && o.Label == s.Label
-		}
-		if i := slices.IndexFunc(rest, same); i >= 0 {
-			rest = slices.Delete(rest, i, i+1)
+		if rest[only(s)] > 0 {
+			rest[only(s)]--
 			n++
 		}
 	}

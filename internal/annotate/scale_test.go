@@ -1,14 +1,15 @@
 package annotate
 
 import (
-	"encoding/json"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/serve"
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
@@ -73,24 +74,83 @@ func TestDecisionsReadOnce(t *testing.T) {
 	}
 }
 
-// What an answer takes does not grow with its passages times the text.
-func TestManyPassages(t *testing.T) {
-	text := strings.Repeat("ä word ", 30000)
-	q := study.Question{Name: "q", Type: "span"}
-	shown := Shown{Pages: []Page{{1, text}}, Ask: []study.Question{q}}
-	var spans []Span
-	for i := range 800 {
-		spans = append(spans, Span{Page: 1, Start: 7 * i, End: 7*i + 6, Text: "ä word"})
+// Whatever a browser can send fits into the line that keeps it, where JSON writes < as six bytes.
+func TestTheLargestAnswerIsKept(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	p := at(t, &clock)
+	task := study.Task{Name: "t", Of: "item", Ask: []study.Question{{Name: "q", Type: "text", Text: "Q"}}}
+	s, err := Open(p, []study.Task{task}, corpus{1}, "test", false)
+	if err != nil {
+		t.Fatal(err)
 	}
-	data, _ := json.Marshal(spans)
-	a := Answer{"q": data}
+	defer s.Close()
+	do := talking(t, s, "anna")
+	_, key := do("anna", "GET", "t/t/", "")
+	_, page := do("anna", "GET", "t/t/"+key, "")
+	head := fmt.Sprintf(`{"id":"0123456789abcdef","task":"t","kind":"submit","key":%q,"shown":%q,"answer":{"q":"`, key, shownHash.FindStringSubmatch(page)[1])
+	text := strings.Repeat("<", serve.MaxBody-len(head)-len(`"}}`))
+	if code, said := do("anna", "POST", "event", head+text+`"}}`); code != 200 {
+		t.Fatalf("%d %s", code, said)
+	}
+	w, err := p.ReadWork("t", "anna")
+	if err != nil || w.Answers()[0].Answer.Text("q") != text {
+		t.Errorf("the answer is not what was sent: %v", err)
+	}
+}
+
+// What an answer takes does not grow with its passages times the text, nor with their square.
+func TestManyPassages(t *testing.T) {
+	const n = 40_000
+	text := strings.Repeat("ä word ", 30000)
+	q := study.Question{Name: "q", Type: "span", Options: []string{"name"}, Values: true}
+	shown := Shown{Pages: []Page{{1, text}}, Ask: []study.Question{q}}
+	var spans, others []Span
+	for i := range n {
+		spans = append(spans, Span{Page: 1, Start: 7, End: 13, Text: "ä word", Label: "name", Value: fmt.Sprintf("%06d", i), Record: i + 1})
+		others = append(others, Span{Page: 1, Start: 7, End: 13, Label: fmt.Sprintf("%06d", i)})
+	}
+	a := Answer{"q": encoded(spans)}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if err := a.check(shown, true); err != nil {
+	begin := time.Now()
+	if err := a.check(shown, false); err != nil {
 		t.Fatal(err)
 	}
 	a = a.exact(shown)
-	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > 30<<20 || len(a.Spans("q")) != 800 {
+	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > n*4<<10 || len(a.Spans("q")) != n {
 		t.Errorf("%d passages took %d MB", len(a.Spans("q")), (after.TotalAlloc-before.TotalAlloc)>>20)
 	}
+	reversed := slices.Clone(others)
+	slices.Reverse(reversed)
+	if both := borders(others, reversed); both != n {
+		t.Errorf("%d passages of %d are the same", both, n)
+	}
+	if took := time.Since(begin); took > 4*time.Second { // it is 0.1 s; with each passage compared with all others 20 s
+		t.Errorf("%d passages took %v", n, took)
+	}
+}
+
+// Of many drafts of an answer the server keeps the last one in memory.
+func TestOldDraftsAreNotInMemory(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	d := open(t, at(t, &clock), study.Task{Name: "t", Of: "item", Ask: []study.Question{{Name: "q", Type: "text", Text: "Q"}}}, "anna")
+	defer d.close()
+	subject := d.queue.Subjects[0]
+	live := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := live()
+	for i := range 40 {
+		ev := Event{ID: fmt.Sprintf("%016d", i), Subject: &subject, Pass: passFirst, Answer: Answer{"q": encoded(strings.Repeat("x", 1<<20))}}
+		if _, err := d.append(eventDraft, ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after := live(); after > before+20<<20 {
+		t.Errorf("40 drafts of 1 MB take %d MB", (after-before)>>20)
+	}
+	runtime.KeepAlive(d)
 }

@@ -336,16 +336,18 @@ func (s *Server) save(r *http.Request, e *said) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	stored, again := d.work.ids[e.ID] // a re-send
+	at, again := d.work.ids[e.ID] // a re-send
 	if !again {
 		if err := s.place.checkOpen(e.Task); err != nil { // another process can have locked it
 			return nil, err
 		}
-		if stored, err = d.save(e, s.passes); err != nil {
+		stored, err := d.save(e, s.passes)
+		if err != nil {
 			return nil, err
 		}
+		at = stored.At
 	}
-	reply := map[string]string{"saved": stored.At}
+	reply := map[string]string{"saved": at}
 	if k, _, ok := d.find(e.Key, s.passes); ok && e.Kind != eventDraft && k.pass == passFirst && ofUnits(d.task) {
 		s.then(d, k, reply)
 	}

@@ -173,7 +173,7 @@ type Work struct {
 	order  []*Given // as they were first answered or skipped
 	drafts map[slot]*Event
 	sights map[Subject]bool
-	ids    map[string]ledger.Entry
+	ids    map[string]string // when events were stored, by their ids
 	// starts counts starts of sessions; since counts answers after the last start or break.
 	starts, since int
 	log           []Session
@@ -204,7 +204,7 @@ func (w *Work) apply(e ledger.Entry) error {
 	}
 	w.last = at
 	if ev.ID != "" {
-		w.ids[ev.ID] = e
+		w.ids[ev.ID] = e.At
 	}
 	w.active += ev.active()
 	switch e.Kind {
@@ -336,7 +336,7 @@ func (w *Work) Memo(topics []string) (list []Note) {
 
 func fold(task, person, path string, entries []ledger.Entry) (*Work, error) {
 	w := &Work{Person: person, Task: task, given: map[slot]*Given{}, drafts: map[slot]*Event{}, sights: map[Subject]bool{},
-		ids: map[string]ledger.Entry{}, notes: map[noteKey]string{}}
+		ids: map[string]string{}, notes: map[noteKey]string{}}
 	for _, e := range entries {
 		if err := w.apply(e); err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", path, e.Seq, err)

@@ -105,7 +105,9 @@ func (h Head) Check(path string, entries []Entry) error {
 	return nil
 }
 
-const maxLine = 1 << 20
+// maxLine is the limit of a line in bytes. An answer of serve.MaxBody fits: JSON writes a
+// character as at most six bytes, and the rest of a line is small.
+const maxLine = 6<<20 + 64<<10
 
 var tail = regexp.MustCompile(`,"hash":"([0-9a-f]{64})"\}$`)
 
@@ -187,6 +189,7 @@ type Log struct {
 	size    int64
 	head    Head
 	entries []Entry
+	forgets bool  // keeps no entries
 	broken  error // of a write that could not be undone
 	beside  bool
 	behind  bool // the file with the head has an older one
@@ -245,6 +248,9 @@ func (l *Log) begin() error {
 // Entries returns what the file had when it was opened, and what was appended since.
 func (l *Log) Entries() []Entry { return l.entries }
 
+// Forget drops the entries from memory, and keeps none that is appended.
+func (l *Log) Forget() { l.entries, l.forgets = nil, true }
+
 // Head returns the newest line.
 func (l *Log) Head() Head { return l.head }
 
@@ -292,7 +298,9 @@ func (l *Log) Append(at time.Time, by, kind string, data any) (Entry, error) {
 	}
 	l.size += int64(len(line))
 	l.head = Head{e.Seq, e.Hash}
-	l.entries = append(l.entries, e)
+	if !l.forgets {
+		l.entries = append(l.entries, e)
+	}
 	l.behind = !l.beside || writeHead(l.path, l.head) != nil
 	return e, nil
 }
