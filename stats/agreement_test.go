@@ -108,7 +108,7 @@ func TestKappaByItsFormula(t *testing.T) {
 			}
 			n := math.Sqrt(float64(count(table)))
 			for _, x := range [][2]float64{{got.Kappa, kappa}, {got.SE, math.Sqrt(variance) / n}, {got.SENull, math.Sqrt(null) / n}} {
-				if math.IsNaN(x[0]) != math.IsNaN(x[1]) || !(math.Abs(x[0]-x[1]) <= 1e-11*math.Abs(x[1])+1e-14) {
+				if math.IsNaN(x[0]) != math.IsNaN(x[1]) || math.Abs(x[0]-x[1]) > 1e-11*math.Abs(x[1])+1e-14 {
 					t.Fatalf("%v, weights %d: %v, exactly %v", table, w, x[0], x[1])
 				}
 			}
