@@ -157,11 +157,11 @@ func soaking() (kills int, soak bool) {
 	return kills, err == nil
 }
 
-// figures returns the scores and the report of a run, without the number of requests repeated.
+// figures returns the scores and the report of a run, without the numbers of requests repeated and lost.
 func figures(t *testing.T, scruple, study string, flags ...string) string {
 	t.Helper()
 	report := output(t, scruple, append([]string{"report", study, "--json"}, flags...)...)
-	return regexp.MustCompile(`"retried": \d+`).ReplaceAllString(report, "") + output(t, scruple, append([]string{"export", study, "--table", "scores"}, flags...)...)
+	return regexp.MustCompile(`"retried": \d+|"lost": \{[^}]*\},?\s*`).ReplaceAllString(report, "") + output(t, scruple, append([]string{"export", study, "--table", "scores"}, flags...)...)
 }
 
 // answersOf returns the checksums of the answers on record, by call.
