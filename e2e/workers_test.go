@@ -161,7 +161,7 @@ func soaking() (kills int, soak bool) {
 func figures(t *testing.T, scruple, study string, flags ...string) string {
 	t.Helper()
 	report := output(t, scruple, append([]string{"report", study, "--json"}, flags...)...)
-	return regexp.MustCompile(`"retried": \d+|"lost": \{[^}]*\},?\s*`).ReplaceAllString(report, "") + output(t, scruple, append([]string{"export", study, "--table", "scores"}, flags...)...)
+	return regexp.MustCompile(`"retried": \d+|,\s*"lost": \{[^}]*\}`).ReplaceAllString(report, "") + output(t, scruple, append([]string{"export", study, "--table", "scores"}, flags...)...)
 }
 
 // answersOf returns the checksums of the answers on record, by call.
