@@ -392,7 +392,7 @@ func (r *Run) renewal(ctx context.Context, bench eval.Bench, stage eval.Stage, w
 		w.Steps = append(w.Steps, h.from)
 	}
 	if w.Derived {
-		w.Examples = keep.wanted(examples(d.heard, was.Trial, stage))
+		w.Examples = keep.examples(d.heard, was.Trial, stage)
 	}
 	return w, err
 }

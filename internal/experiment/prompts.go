@@ -233,9 +233,11 @@ func (k *keeper) wants(a store.Asked) bool {
 	return kept || at < fewExamples
 }
 
-// wanted are those examples of a trial that are to be kept.
-func (k *keeper) wanted(list []store.Example) []store.Example {
-	return slices.DeleteFunc(list, func(e store.Example) bool { return !k.wants(e.Asked) })
+// examples are those of [examples] that are to be kept: most are not, and shortening prompts takes time.
+func (k *keeper) examples(all []heard, t eval.Trial, stage eval.Stage) []store.Example {
+	return examples(slices.DeleteFunc(slices.Clone(all), func(h heard) bool {
+		return !k.wants(store.Asked{Stage: stage, Model: h.model, Trial: t})
+	}), t, stage)
 }
 
 func (k *keeper) add(a store.Asked) {
@@ -285,11 +287,7 @@ func (k keeping) keep(t eval.Trial, stage eval.Stage, ask eval.Asker, do func(ev
 	if err != nil || !succeeded {
 		return err
 	}
-	all := l.heard()
-	if stage == eval.StageJudge { // most are not, and shortening them takes time
-		all = slices.DeleteFunc(all, func(h heard) bool { return !k.wants(store.Asked{Stage: stage, Model: h.model, Trial: t}) })
-	}
-	list := k.wanted(examples(all, t, stage))
+	list := k.examples(l.heard(), t, stage)
 	if len(list) == 0 {
 		return nil
 	}

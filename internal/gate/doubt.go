@@ -40,10 +40,7 @@ func (r Rule) unscored(a *analyse.Analysis, state State) string {
 			continue
 		}
 		of := x.args[:3]
-		if c, has := a.Comparison(of[0], of[1], of[2]); has && c.Least == nil && slices.ContainsFunc(of[:2], func(arm string) bool {
-			e, _ := a.Estimate(arm, of[2])
-			return e.Unscored > 0
-		}) {
+		if c, has := a.Comparison(of[0], of[1], of[2]); has && c.Least == nil && lacks(a, of) {
 			return fmt.Sprintf("%s has no score, and what these would do to the difference of %s and %s is not known: retry them", strings.Join(missing, ", "), of[0], of[1])
 		}
 	}
@@ -128,14 +125,11 @@ func (r Rule) corners(a *analyse.Analysis) (ways []map[string]bool, all bool) {
 			continue
 		}
 		of := x.args[:arms+1]
-		lacks := slices.ContainsFunc(of[:arms], func(arm string) bool {
-			e, _ := a.Estimate(arm, of[arms])
-			return e.Unscored > 0
-		}) || arms == 2 && slices.ContainsFunc(a.Replications, func(k analyse.Replication) bool {
+		missing := lacks(a, of) || arms == 2 && slices.ContainsFunc(a.Replications, func(k analyse.Replication) bool {
 			return k.Least != nil && r.readsChange(k) && same([3]string(of))([3]string{k.A, k.B, k.Metric})
 		})
 		switch {
-		case !lacks:
+		case !missing:
 		case x.takes("stratum"):
 			strata = true
 			for _, c := range a.Strata(of[0], of[1], of[2], x.args[3]) {
@@ -169,6 +163,15 @@ func (r Rule) corners(a *analyse.Analysis) (ways []map[string]bool, all bool) {
 		ways = append(ways, most)
 	}
 	return ways, true
+}
+
+// lacks reports whether scores of one of the arms by the metric behind them are missing.
+func lacks(a *analyse.Analysis, of []string) bool {
+	metric := of[len(of)-1]
+	return slices.ContainsFunc(of[:len(of)-1], func(arm string) bool {
+		e, _ := a.Estimate(arm, metric)
+		return e.Unscored > 0
+	})
 }
 
 // combinesStrata reports whether a rule reads several results of strata, whose ends can go apart.

@@ -343,7 +343,7 @@ func (j *Journal) begin(ctx context.Context) (*steps, error) {
 		for i := range j.into {
 			j.into[i].close()
 		}
-		_ = j.conn.Close()               // which it is; others may wait for its place
+		_ = j.conn.Close()               // it is lost, and another journal may wait for its place in the pool
 		conn, lost := j.db.sql.Conn(ctx) // one that stood idle too, or a new one
 		if lost != nil && !errors.Is(lost, driver.ErrBadConn) {
 			return nil, err

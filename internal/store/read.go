@@ -440,22 +440,24 @@ func (db *DB) Usage(ctx context.Context, run *Run) (u Usage, err error) {
 	if err != nil {
 		return u, err
 	}
-	lost, err := db.lost(ctx, run, &u.Calls, true)
+	sent, lost, err := db.lost(ctx, run, true)
+	u.Calls = sent
 	u.Tokens, u.Cost, u.Unpriced = u.Tokens+lost.Tokens, u.Cost+lost.CostUSD, u.Unpriced+lost.Unpriced
 	return u, err
 }
 
 // Lost counts the requests of a run without an answer that may be paid, without those for embeddings.
 func (db *DB) Lost(ctx context.Context, run *Run) (eval.Lost, error) {
-	var sent int
-	return db.lost(ctx, run, &sent, false)
+	_, l, err := db.lost(ctx, run, false)
+	return l, err
 }
 
-func (db *DB) lost(ctx context.Context, run *Run, sent *int, embed bool) (l eval.Lost, err error) {
+// lost counts the requests of a run, and those that are lost, also for embeddings if embed is true.
+func (db *DB) lost(ctx context.Context, run *Run, embed bool) (sent int, l eval.Lost, err error) {
 	const open = `FILTER (WHERE NOT ended OR a.error_kind IN ('timeout', 'malformed'))`
 	err = db.get(ctx, `SELECT count(*) + (SELECT untimed FROM runs WHERE n = ?), count(*) `+open+`, coalesce(sum(tokens) `+open+`, 0), total(cost_usd) `+open+`, count(*) `+open+` - count(cost_usd) `+open+`
-		FROM `+planned+`attempts a ON a.trial = t.id WHERE t.run = ? AND (a.stage <> 'embed' OR ?)`, []any{run, run, embed}, sent, &l.Requests, &l.Tokens, &l.CostUSD, &l.Unpriced)
-	return l, err
+		FROM `+planned+`attempts a ON a.trial = t.id WHERE t.run = ? AND (a.stage <> 'embed' OR ?)`, []any{run, run, embed}, &sent, &l.Requests, &l.Tokens, &l.CostUSD, &l.Unpriced)
+	return sent, l, err
 }
 
 // ProgressIn reads the progress of the trials from a place in the plan to another, which is
