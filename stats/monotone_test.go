@@ -444,7 +444,8 @@ func TestTiesAreNoWins(t *testing.T) {
 			if ci.Low > 0 || ci.High < 0 || r.P < 1-level {
 				t.Fatalf("p %v, %v: %v of %v, %v of %v", r.P, ci, numA, denA, numB, denB)
 			}
-			if math.Abs(ci.Low+other.High) > 1e-9 || math.Abs(ci.High+other.Low) > 1e-9 || math.Abs(r.P-mirror.P) > 1e-9 {
+			mirrored := func(low, high float64) bool { return low == -high || math.Abs(low+high) <= 1e-9 } // infinite ends too
+			if !mirrored(ci.Low, other.High) || !mirrored(other.Low, ci.High) || !(math.Abs(r.P-mirror.P) <= 1e-9) {
 				t.Fatalf("p %v, %v; exchanged %v, %v", r.P, ci, mirror.P, other)
 			}
 		}

@@ -33,7 +33,7 @@ func TestPairedProportionsAsPublished(t *testing.T) {
 			"Tango's lower": {m.Tango.Low, c.tango[0]}, "Tango's upper": {m.Tango.High, c.tango[1]},
 			"Newcombe's lower": {m.Newcombe.Low, c.newcombe[0]}, "Newcombe's upper": {m.Newcombe.High, c.newcombe[1]},
 		} {
-			if math.Abs(pair[0]-pair[1]) > 0.5*c.digits {
+			if published := !math.IsNaN(pair[1]); published && !(math.Abs(pair[0]-pair[1]) <= 0.5*c.digits) {
 				t.Errorf("%v: %s limit is %.6f, want %v", c.table, name, pair[0], pair[1])
 			}
 		}

@@ -66,7 +66,7 @@ func TestPhase1Verdicts(t *testing.T) {
 			mean := sum / n
 			sd := math.Sqrt((squares - n*mean*mean) / (n - 1))
 			t.Logf("%s: mean difference %.4f, SD %.4f; passed %d of %d; outcomes %v", c.name, mean, sd, passed, seeds, outcomes)
-			if margin := 3 * sd / math.Sqrt(n); math.Abs(mean-c.effect) > margin {
+			if margin := 3 * sd / math.Sqrt(n); !(math.Abs(mean-c.effect) <= margin) {
 				t.Errorf("%s: the mean difference is %.4f, want %.2f ± %.4f", c.name, mean, c.effect, margin)
 			}
 			if passed < c.least || passed > c.most {

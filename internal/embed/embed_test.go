@@ -10,7 +10,7 @@ import (
 
 func TestCosine(t *testing.T) {
 	// (1·2 + 2·1)/(√5·√5) = 0.8
-	if got := Cosine([]float32{1, 2}, []float32{2, 1}); math.Abs(got-0.8) > 1e-12 {
+	if got := Cosine([]float32{1, 2}, []float32{2, 1}); !(math.Abs(got-0.8) <= 1e-12) {
 		t.Errorf("got %v", got)
 	}
 }

@@ -468,7 +468,7 @@ func TestStanding(t *testing.T) {
 	if _, d := standing("models[m].limits={requests_per_minute: 1}"); d.Hours != demands.Hours {
 		t.Errorf("%v hours of the judge, %v if the arm's model is slow", demands.Hours, d.Hours)
 	}
-	if _, d := standing("models[judge].limits={requests_per_minute: 1}"); math.Abs(d.Hours*60-float64(stopped.Calls)) > 1e-9 {
+	if _, d := standing("models[judge].limits={requests_per_minute: 1}"); !(math.Abs(d.Hours*60-float64(stopped.Calls)) <= 1e-9) {
 		t.Errorf("%v hours of a judge with %d calls, one a minute", d.Hours, stopped.Calls)
 	}
 	toJudge := left(t, r, false).Judgments

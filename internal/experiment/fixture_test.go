@@ -232,10 +232,10 @@ func TestFixtureSuite(t *testing.T) {
 	// Of 24 texts 8 are multiples of three, and 4 of six: there all replicates
 	// of "sometimes" are wrong, and for the others the first alone, which the
 	// majority outvotes.
-	if got, want := value("sometimes", "majority"), 20.0/24; math.Abs(got-want) > 1e-12 {
+	if got, want := value("sometimes", "majority"), 20.0/24; !(math.Abs(got-want) <= 1e-12) {
 		t.Errorf("majority of sometimes is %v, want %v", got, want)
 	}
-	if got, want := value("sometimes", "passed"), (16+4*2.0/3)/24; math.Abs(got-want) > 1e-12 {
+	if got, want := value("sometimes", "passed"), (16+4*2.0/3)/24; !(math.Abs(got-want) <= 1e-12) {
 		t.Errorf("passed of sometimes is %v, want %v", got, want)
 	}
 	if got := value("always", "majority"); got != 1 {
@@ -247,7 +247,7 @@ func TestFixtureSuite(t *testing.T) {
 	// Second round: anna 12 hard and 12 easy, ben 15 and 9; they differ on 3.
 	// Observed agreement 21/24, expected 1/2, kappa 3/4.
 	e, _ := a.Estimate("always", "agreement")
-	if math.Abs(float64(e.Value)-0.75) > 1e-12 || e.Clusters != 12 || !(e.Low < e.Value && e.Value < e.High && e.High <= 1) || !strings.Contains(e.Method, "cluster bootstrap, t interval") {
+	if !(math.Abs(float64(e.Value)-0.75) <= 1e-12) || e.Clusters != 12 || !(e.Low < e.Value && e.Value < e.High && e.High <= 1) || !strings.Contains(e.Method, "cluster bootstrap, t interval") {
 		t.Errorf("agreement %+v", e)
 	}
 	// The labels are the items', so both arms have the same.
@@ -255,7 +255,7 @@ func TestFixtureSuite(t *testing.T) {
 	if !ok || c.Diff != 0 || c.Pairs != fixtureItems {
 		t.Errorf("comparison %+v", c)
 	}
-	if c, ok := a.Comparison("always", "sometimes", "majority"); !ok || math.Abs(float64(c.Diff)-4.0/24) > 1e-12 {
+	if c, ok := a.Comparison("always", "sometimes", "majority"); !ok || !(math.Abs(float64(c.Diff)-4.0/24) <= 1e-12) {
 		t.Errorf("comparison %+v", c)
 	}
 	for _, f := range report.Formats() {

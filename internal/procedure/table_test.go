@@ -125,7 +125,7 @@ func TestModelsHaveIntervals(t *testing.T) {
 		_, last, _ = strings.Cut(last, `"ci95":[`)
 		low, _, _ := strings.Cut(last, ",")
 		x, bad := strconv.ParseFloat(low, 64)
-		if err != nil || bad != nil || math.Abs(x) > 1e-5 || !strings.Contains(said, c.groups) || !strings.Contains(said, `"reference_levels":{"arm":"a"}`) ||
+		if err != nil || bad != nil || !(math.Abs(x) <= 1e-5) || !strings.Contains(said, c.groups) || !strings.Contains(said, `"reference_levels":{"arm":"a"}`) ||
 			!strings.Contains(said, `"conf":`+c.conf[:7]) || !strings.Contains(said, c.holds) {
 			t.Errorf("%s: %v %v: %s", c.method, err, x, said)
 		}

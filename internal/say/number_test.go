@@ -35,7 +35,7 @@ func TestPercentageRoundsOnce(t *testing.T) {
 		digits := strconv.FormatFloat(x, 'f', 3, 64)
 		want, _ := strconv.ParseFloat(digits, 64)
 		back, err := strconv.ParseFloat(got, 64)
-		if err != nil || math.Abs(back-want*100) > 1e-9 {
+		if err != nil || !(math.Abs(back-want*100) <= 1e-9) {
 			t.Fatalf("%v is %q percent, and %q as a fraction", x, got, digits)
 		}
 	})

@@ -47,7 +47,7 @@ func TestBytesOf(t *testing.T) {
 		{"postgres://h/d", 1807, 3540, 88e6},
 		{"s.db", 0, 0, 20_000*1550 + 10_000*410},
 	} {
-		if got := float64(store.BytesOf(c.path, 20_000, 10_000, c.derived, c.answer)); math.Abs(got/c.want-1) > 0.03 {
+		if got := float64(store.BytesOf(c.path, 20_000, 10_000, c.derived, c.answer)); !(math.Abs(got/c.want-1) <= 0.03) {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}

@@ -79,7 +79,7 @@ func TestDifferencesAgreeWithTheTable(t *testing.T) {
 					if x.Items != y.Items {
 						uneven++
 					}
-					if want := float64(x.Value - y.Value); math.Abs(float64(c.Diff)-want) > 1e-9 {
+					if want := float64(x.Value - y.Value); !(math.Abs(float64(c.Diff)-want) <= 1e-9) {
 						t.Errorf("%s − %s by %s is %v, in the table %v − %v", c.A, c.B, c.Metric, c.Diff, x.Value, y.Value)
 					}
 				}

@@ -74,7 +74,7 @@ func TestSimilarity(t *testing.T) {
 		{ID, "INV-2024-00017", "INV-2024-00018", 0},
 	}
 	for _, tt := range tests {
-		if got := Similarity(tt.typ, tt.a, tt.gold); math.Abs(got-tt.want) > 1e-15 {
+		if got := Similarity(tt.typ, tt.a, tt.gold); !(math.Abs(got-tt.want) <= 1e-15) {
 			t.Errorf("Similarity(%s, %q, %q) = %v, want %v", tt.typ, tt.a, tt.gold, got, tt.want)
 		}
 	}

@@ -101,7 +101,7 @@ func TestArmVariances(t *testing.T) {
 	rates := []float64{0.9, 0.8, 0.6, 0.5, 0.6}
 	v := armVariances(rates, icc)
 	for a, p := range rates {
-		if got := differenceICC(p, v[a], 0.6, v[4]); math.Abs(got-icc) > 1e-9 {
+		if got := differenceICC(p, v[a], 0.6, v[4]); !(math.Abs(got-icc) <= 1e-9) {
 			t.Errorf("rate %v: ICC of the difference %v, want %v", p, got, icc)
 		}
 	}
@@ -147,11 +147,11 @@ func TestLosses(t *testing.T) {
 // 1899), and at a correlation near 1 it is that of equal indicators.
 func TestOrthant(t *testing.T) {
 	for _, r := range []float64{0, 0.1, 0.5, 0.9} {
-		if got, want := orthant(0.5, 0.5, r), math.Asin(r)/(2*math.Pi); math.Abs(got-want) > 1e-9 {
+		if got, want := orthant(0.5, 0.5, r), math.Asin(r)/(2*math.Pi); !(math.Abs(got-want) <= 1e-9) {
 			t.Errorf("correlation %v: covariance %v, want %v", r, got, want)
 		}
 	}
-	if got := orthant(0.3, 0.3, 0.9999); math.Abs(got-0.3*0.7) > 0.01 {
+	if got := orthant(0.3, 0.3, 0.9999); !(math.Abs(got-0.3*0.7) <= 0.01) {
 		t.Errorf("covariance %v at correlation 0.9999, want about %v", got, 0.3*0.7)
 	}
 }

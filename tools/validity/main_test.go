@@ -73,7 +73,7 @@ func TestRepeat(t *testing.T) {
 			t.Fatal(err)
 		}
 		i := got.intervals[0]
-		if got.state != want.state || math.Abs(i.low-want.mean+half) > 1e-5 || math.Abs(i.high-want.mean-half) > 1e-5 || i.truth != 0.1 {
+		if got.state != want.state || !(math.Abs(i.low-want.mean+half) <= 1e-5) || !(math.Abs(i.high-want.mean-half) <= 1e-5) || i.truth != 0.1 {
 			t.Errorf("%+v, want %s and %v ± %v", got, want.state, want.mean, half)
 		}
 	}
@@ -202,7 +202,7 @@ func TestShare(t *testing.T) {
 		low, high float64
 	}{{81, 263, 0.2553, 0.3662}, {15, 148, 0.0624, 0.1605}, {0, 20, 0, 0.1611}, {1, 29, 0.0061, 0.1718}} {
 		s := shareOf(c.count, c.of)
-		if math.Abs(s.Low-c.low) > 5e-5 || math.Abs(s.High-c.high) > 5e-5 {
+		if !(math.Abs(s.Low-c.low) <= 5e-5) || !(math.Abs(s.High-c.high) <= 5e-5) {
 			t.Errorf("%d of %d: %v to %v, want %v to %v", c.count, c.of, s.Low, s.High, c.low, c.high)
 		}
 	}

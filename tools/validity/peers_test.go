@@ -10,7 +10,7 @@ import (
 func TestPeers(t *testing.T) {
 	near := func(what string, got, want float64) {
 		t.Helper()
-		if math.Abs(got-want) > 1e-6 {
+		if !(math.Abs(got-want) <= 1e-6) {
 			t.Errorf("%s is %v, want %v", what, got, want)
 		}
 	}

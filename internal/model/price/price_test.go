@@ -90,7 +90,7 @@ func TestCost(t *testing.T) {
 		{"more cached than read, as a broken proxy says", plain, eval.Usage{Input: 10, Cached: 20, CachedInInput: true}, 20 * 3 / 1e6},
 	}
 	for _, test := range tests {
-		if got := test.price.Cost(test.usage); math.Abs(got-test.want) > 1e-15 {
+		if got := test.price.Cost(test.usage); !(math.Abs(got-test.want) <= 1e-15) {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}
 	}

@@ -673,10 +673,10 @@ func TestJudgeEstimators(t *testing.T) {
 		}
 		return list
 	}
-	if k := kappa(rows(20, 5, 10, 15)); math.Abs(k-0.4) > 1e-12 {
+	if k := kappa(rows(20, 5, 10, 15)); !(math.Abs(k-0.4) <= 1e-12) {
 		t.Errorf("kappa %v, want 0.4", k)
 	}
-	if b := balancedAccuracy(rows(20, 5, 10, 15)); math.Abs(b-(20.0/30+15.0/20)/2) > 1e-12 {
+	if b := balancedAccuracy(rows(20, 5, 10, 15)); !(math.Abs(b-(20.0/30+15.0/20)/2) <= 1e-12) {
 		t.Errorf("balanced accuracy %v", b)
 	}
 	if b := balancedAccuracy(rows(5, 7, 0, 0)); b != 0.5 {

@@ -106,7 +106,7 @@ func TestJudgeQuestions(t *testing.T) {
 	// value: evidence 0.8·1/3. Pages are right on all: 0.8.
 	for name, want := range map[string]float64{"invoice_number/evidence": 1, "invoice_date/evidence": 1, "invoice_date/evidence_judge": 1,
 		"total_amount/value": 0.8, "total_amount/evidence": 0.8 / 3, "total_amount/page": 0.8, "total_amount/evidence_judge": 0.5, "vendor_name/evidence": 0} {
-		if got := scores[name]; math.Abs(got.Num-want) > 1e-12 || got.Den != 1 {
+		if got := scores[name]; !(math.Abs(got.Num-want) <= 1e-12) || got.Den != 1 {
 			t.Errorf("%s = %v/%v, want %v", name, got.Num, got.Den, want)
 		}
 	}
@@ -296,7 +296,7 @@ func TestMixes(t *testing.T) {
 		with.mix = tt.mix
 		for _, s := range with.Score(nil, eval.CaseOf(trial("d", "k"), o, vs)) {
 			want := map[string]float64{"invoice_number": tt.number, "total_amount": tt.candidate}
-			if w, ok := want[s.Unit]; ok && s.Metric == metricEvidence && math.Abs(s.Num-w) > 1e-12 {
+			if w, ok := want[s.Unit]; ok && s.Metric == metricEvidence && !(math.Abs(s.Num-w) <= 1e-12) {
 				t.Errorf("%+v: evidence of %s is %v, want %v", tt.mix, s.Unit, s.Num, w)
 			}
 		}

@@ -158,7 +158,7 @@ func TestNestedAnswers(t *testing.T) {
 	} {
 		got := valuesOf(d, c.answer)
 		for name, want := range c.want {
-			if x, ok := got[name]; !ok || math.Abs(x-want) > 1e-12 {
+			if x, ok := got[name]; !ok || !(math.Abs(x-want) <= 1e-12) {
 				t.Errorf("%s: %s is %v, want %v in %v", c.name, name, x, want, got)
 			}
 		}
@@ -188,7 +188,7 @@ func TestAlignment(t *testing.T) {
 		{"by the key", map[string]List{"rows": {Keys: []string{"id"}}}, 2.0 / 6},
 		{"in order", map[string]List{"rows": {Ordered: true}}, 4.0 / 6},
 	} {
-		if got := valuesOf(nestedDocument(t, s, gold, c.lists), answer)["f1"]; math.Abs(got-c.want) > 1e-12 {
+		if got := valuesOf(nestedDocument(t, s, gold, c.lists), answer)["f1"]; !(math.Abs(got-c.want) <= 1e-12) {
 			t.Errorf("%s: F1 %v, want %v", c.name, got, c.want)
 		}
 	}
@@ -218,7 +218,7 @@ func TestRecordsProperty(t *testing.T) {
 		r.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 		n := float64(len(rows))
 		same := func(name string, got, want float64) {
-			if math.Abs(got-want) > 1e-12 {
+			if !(math.Abs(got-want) <= 1e-12) {
 				t.Errorf("%s is %v, want %v", name, got, want)
 			}
 		}
@@ -258,7 +258,7 @@ func TestLongLists(t *testing.T) {
 	// Their keys still say which record is which.
 	d = nestedDocument(t, s, list(10_000, 0), map[string]List{"items": {Keys: []string{"sku"}}})
 	wrong := strings.ReplaceAll(list(10_000, 0), `"price": 1}`, `"price": 2}`)
-	if got := valuesOf(d, wrong)["recall items[]"]; math.Abs(got-2.0/3) > 1e-9 {
+	if got := valuesOf(d, wrong)["recall items[]"]; !(math.Abs(got-2.0/3) <= 1e-9) {
 		t.Errorf("recall with a wrong price in each record is %v", got)
 	}
 }

@@ -546,7 +546,7 @@ func TestDraw(t *testing.T) {
 			}
 		}
 		for key, n := range all {
-			if share := float64(n*count) / float64(src.Len()); math.Abs(float64(have[key])-share) > 1 {
+			if share := float64(n*count) / float64(src.Len()); !(math.Abs(float64(have[key])-share) <= 1) {
 				t.Errorf("count %d: %d of %s, want about %.1f of %d", count, have[key], key, share, n)
 			}
 		}

@@ -224,7 +224,7 @@ func TestCompositeIsTheWeightedSum(t *testing.T) {
 		delete(parts, "")
 		for field, p := range parts {
 			want := 0.30*p["value"] + 0.30*p["evidence"] + 0.10*p["page"] + 0.15*p["status"] + 0.15*p["schema"]
-			if math.Abs(p["composite"]-want) > 1e-12 {
+			if !(math.Abs(p["composite"]-want) <= 1e-12) {
 				t.Fatalf("composite of %s is %v, the weighted sum %v", field, p["composite"], want)
 			}
 			if p["value"] == 0 && (p["evidence"] != 0 || p["page"] != 0 || p["status"] != 0) {
@@ -251,7 +251,7 @@ func TestNullBaselineIsAsExpected(t *testing.T) {
 				expected = s.Num / s.Den
 			}
 		}
-		if math.Abs(measured/n-expected) > 1e-12 {
+		if !(math.Abs(measured/n-expected) <= 1e-12) {
 			t.Fatalf("measured %v, expected %v", measured/n, expected)
 		}
 	})
@@ -270,7 +270,7 @@ func TestNullBaselineIsAsExpected(t *testing.T) {
 	}
 	for _, s := range scoreAll(d.ready(), nullAnswer(d), eval.RoleBaseline) {
 		want, ok := map[string]float64{metricNullExpected: 0.3625, metricGoldMissing: 0.25, metricGoldAmbiguous: 0.15}[s.Metric]
-		if ok && math.Abs(s.Num/s.Den-want) > 1e-12 {
+		if ok && !(math.Abs(s.Num/s.Den-want) <= 1e-12) {
 			t.Errorf("%s = %v, want %v", s.Metric, s.Num/s.Den, want)
 		}
 	}

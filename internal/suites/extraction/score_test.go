@@ -263,7 +263,7 @@ func TestScore(t *testing.T) {
 			}{{metricValue, tt.want.Value}, {metricEvidence, tt.want.Evidence}, {metricPage, tt.want.Page},
 				{metricStatus, tt.want.Status}, {metricSchema, tt.want.Schema}, {metricComposite, tt.total}} {
 				s := got[c.metric]
-				if s.Den != 1 || math.Abs(s.Num-c.want) > 1e-12 {
+				if s.Den != 1 || !(math.Abs(s.Num-c.want) <= 1e-12) {
 					t.Errorf("%s = %v/%v, want %v", c.metric, s.Num, s.Den, c.want)
 				}
 			}
@@ -382,7 +382,7 @@ func TestComposite(t *testing.T) {
 	if got := DefaultWeights.Composite(Components{1, 1, 1, 1, 1}); got != 1 {
 		t.Errorf("a perfect field scores %.17g", got)
 	}
-	if got := DefaultWeights.Composite(Components{Value: 1, Status: 1, Schema: 1}); math.Abs(got-0.60) > 1e-12 {
+	if got := DefaultWeights.Composite(Components{Value: 1, Status: 1, Schema: 1}); !(math.Abs(got-0.60) <= 1e-12) {
 		t.Errorf("right value with a fabricated quote scores %v, want 0.30 + 0.15 + 0.15 = 0.60 (X4.8)", got)
 	}
 	if got := (Weights{Value: 1}).Composite(Components{Value: 0.5, Schema: 1}); got != 0.5 {

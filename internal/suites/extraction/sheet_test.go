@@ -50,7 +50,7 @@ func TestSheet(t *testing.T) {
 					} else if r.gold.Ambiguous {
 						kind = 2
 					}
-					if r.Value != tt.value[kind] || math.Abs(r.Evidence-tt.evidence[kind]) > 1e-12 || r.Schema != 1 {
+					if r.Value != tt.value[kind] || !(math.Abs(r.Evidence-tt.evidence[kind]) <= 1e-12) || r.Schema != 1 {
 						t.Fatalf("%s (gold %s): value %v, evidence %v, schema %v, want %v and %v: %s", r.field.Name, r.gold.shown(),
 							r.Value, r.Evidence, r.Schema, tt.value[kind], tt.evidence[kind], o.Data)
 					}

@@ -207,7 +207,7 @@ func TestGradedScores(t *testing.T) {
 			got[s.Metric] = s.Num / s.Den
 		}
 		for metric, want := range tt.want {
-			if math.Abs(got[metric]-want) > 1e-12 {
+			if !(math.Abs(got[metric]-want) <= 1e-12) {
 				t.Errorf("%v: %s is %v, want %v", tt.ranking, metric, got[metric], want)
 			}
 		}

@@ -491,7 +491,7 @@ func TestPeople(t *testing.T) {
 		"judge_vs_people_false_positive_precision": 0.5, "judge_vs_people_false_positive_recall": 0.5, "judge_vs_people_false_positive_kappa": 0,
 		"judge_vs_people_missed_precision": 0.5, "judge_vs_people_missed_recall": 1,
 	} {
-		if v, ok := got[metric]; !ok || math.Abs(v-want) > 1e-12 {
+		if v, ok := got[metric]; !ok || !(math.Abs(v-want) <= 1e-12) {
 			t.Errorf("%s is %v, want %v", metric, v, want)
 		}
 	}
@@ -504,7 +504,7 @@ func TestPeople(t *testing.T) {
 		q.Add(fmt.Sprint("not", i), []uint8{1, 0}, nil)
 	}
 	rates := q.Corrected()
-	if len(rates) != 4 || rates[0].Judge != 0.5 || rates[0].People != 0.25 || math.Abs(float64(rates[0].Value)-0.25) > 0.02 || !(rates[0].CI.Low < rates[0].Value && rates[0].Value < rates[0].CI.High) || rates[0].Labelled != 80 {
+	if len(rates) != 4 || rates[0].Judge != 0.5 || rates[0].People != 0.25 || !(math.Abs(float64(rates[0].Value)-0.25) <= 0.02) || !(rates[0].CI.Low < rates[0].Value && rates[0].Value < rates[0].CI.High) || rates[0].Labelled != 80 {
 		t.Errorf("%+v", rates)
 	}
 	x, err := b.Show(c)

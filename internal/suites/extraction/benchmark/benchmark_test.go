@@ -90,7 +90,7 @@ func TestDocuBenchScores(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := docuBenchScore(result.Data, schema, label); err != nil || math.Abs(got-c.want) > 1e-6 {
+		if got, err := docuBenchScore(result.Data, schema, label); err != nil || !(math.Abs(got-c.want) <= 1e-6) {
 			t.Errorf("%s: %v, %v, want %v", c.path, got, err, c.want)
 		}
 	}
@@ -109,7 +109,7 @@ func TestDocuBenchRules(t *testing.T) {
 		{"a nullable object of lists alone is no leaf", `{"type": "object", "properties": {"o": {"type": ["object", "null"], "properties": {"l": {"type": "array"}}}}}`, `{"o": {"l": [1, 2]}}`, `{"o": {"l": [2, 1]}}`, 1},
 		{"an object without members is no leaf", `{"type": "object", "properties": {"o": {"type": "object"}, "n": {"type": "string"}}}`, `{"o": {"x": 1}, "n": "a"}`, `{"o": {"x": 2}, "n": "a"}`, 1},
 	} {
-		if got, err := docuBenchScore(jsontext.Value(c.answer), jsontext.Value(c.schema), jsontext.Value(c.label)); err != nil || math.Abs(got-c.want) > 1e-12 {
+		if got, err := docuBenchScore(jsontext.Value(c.answer), jsontext.Value(c.schema), jsontext.Value(c.label)); err != nil || !(math.Abs(got-c.want) <= 1e-12) {
 			t.Errorf("%s: %v, %v, want %v", c.name, got, err, c.want)
 		}
 	}
@@ -174,7 +174,7 @@ func TestUnifiedValueF1(t *testing.T) {
 			}
 		})
 	}
-	if got := (counts{4, 8, 6}).f1(); math.Abs(got-4.0/7) > 1e-15 { // 2 · 4 of 8 and 6 cells
+	if got := (counts{4, 8, 6}).f1(); !(math.Abs(got-4.0/7) <= 1e-15) { // 2 · 4 of 8 and 6 cells
 		t.Errorf("F1 %v", got)
 	}
 }

@@ -59,7 +59,7 @@ func TestLevers(t *testing.T) {
 				}
 				if pages := strings.Count(d.Text, "---PAGE "); l.Pages > 0 {
 					words := float64(len(strings.Fields(d.Text)))
-					if want := float64(l.Pages * pageWords); pages != l.Pages || math.Abs(words-want) > 0.15*want {
+					if want := float64(l.Pages * pageWords); pages != l.Pages || !(math.Abs(words-want) <= 0.15*want) {
 						t.Fatalf("%s has %d pages and %v words, want %d and %v", d.ID, pages, words, l.Pages, want)
 					}
 				}
@@ -67,10 +67,10 @@ func TestLevers(t *testing.T) {
 			if l.Pages > 3 && decoys < 200 {
 				t.Fatalf("%d decoys", decoys)
 			}
-			if want := 100 * float64(l.Difficulty["hard"]) / math.Max(1, float64(l.Difficulty["hard"]+l.Difficulty["easy"])); l.Difficulty != nil && math.Abs(float64(hard)-want) > 3 {
+			if want := 100 * float64(l.Difficulty["hard"]) / math.Max(1, float64(l.Difficulty["hard"]+l.Difficulty["easy"])); l.Difficulty != nil && !(math.Abs(float64(hard)-want) <= 3) {
 				t.Fatalf("%d hard documents, want %v", hard, want)
 			}
-			if want := 100 * l.Tables; math.Abs(float64(tables)-want) > 3 { // a few documents have no field
+			if want := 100 * l.Tables; !(math.Abs(float64(tables)-want) <= 3) { // a few documents have no field
 				t.Fatalf("%d documents have a table, want %v", tables, want)
 			}
 		}

@@ -165,7 +165,7 @@ func TestTyposAreSwapsAtTheStatedRate(t *testing.T) {
 				}
 			}
 			want := min(1, p*factor)
-			if rate := float64(swapped) / float64(possible); math.Abs(rate-want) > 0.03 {
+			if rate := float64(swapped) / float64(possible); !(math.Abs(rate-want) <= 0.03) {
 				t.Errorf("%s, strength %v: %d of %d words swapped, reported %+v", name, strength, swapped, possible, change)
 			}
 			if strings.Map(punctuation, text) != strings.Map(punctuation, after[0].Text) {

@@ -25,7 +25,7 @@ func TestBM25ByHand(t *testing.T) {
 	}
 	got := bm25Scores(query, documents)
 	for i := range want {
-		if math.Abs(got[i]-want[i]) > 1e-12 {
+		if !(math.Abs(got[i]-want[i]) <= 1e-12) {
 			t.Errorf("document %d scores %v, want %v", i, got[i], want[i])
 		}
 	}

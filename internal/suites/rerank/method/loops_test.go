@@ -64,7 +64,7 @@ func TestRandomIsEvenAndStable(t *testing.T) {
 			t.Fatal("chance depends on the order of the candidates")
 		}
 	}
-	if math.Abs(float64(hits)-40) > 24 {
+	if !(math.Abs(float64(hits)-40) <= 24) {
 		t.Errorf("gold is first in %d of 400", hits)
 	}
 }

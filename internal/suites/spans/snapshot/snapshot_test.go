@@ -84,7 +84,7 @@ func TestRealSnapshots(t *testing.T) {
 		if err := json.Unmarshal(f.Summary, &recorded); err != nil {
 			t.Fatal(err)
 		}
-		if two(m.AvgScore) != recorded.AvgScore || math.Abs(m.AvgSpanCountAll-recorded.AvgSpanCount) > 0.0051 || m.ErrorCount != recorded.ErrorCount {
+		if two(m.AvgScore) != recorded.AvgScore || !(math.Abs(m.AvgSpanCountAll-recorded.AvgSpanCount) <= 0.0051) || m.ErrorCount != recorded.ErrorCount {
 			t.Errorf("%s: average %v of %v spans, recorded %v of %v", path, m.AvgScore, m.AvgSpanCountAll, recorded.AvgScore, recorded.AvgSpanCount)
 		}
 		if two(m.AvgSpanCount) != want.spans {
@@ -359,7 +359,7 @@ func TestProperty5CategoryScores(t *testing.T) {
 			if n > 0 {
 				coverage, precision = coverage/n, precision/n
 			}
-			if got := s.AvgCategoryScores[c.Name]; math.Abs(got.Coverage-coverage) > 1e-12 || math.Abs(got.Precision-precision) > 1e-12 {
+			if got := s.AvgCategoryScores[c.Name]; !(math.Abs(got.Coverage-coverage) <= 1e-12) || !(math.Abs(got.Precision-precision) <= 1e-12) {
 				t.Fatalf("%s: %+v, want %v and %v", c.Name, got, coverage, precision)
 			}
 		}
@@ -367,7 +367,7 @@ func TestProperty5CategoryScores(t *testing.T) {
 		for _, v := range ofJudged(list) {
 			total += v.TotalScore
 		}
-		if n := float64(len(ofJudged(list))); n > 0 && math.Abs(s.AvgScore-total/n) > 1e-12 || n == 0 && (s.AvgScore != 0 || len(s.TopTaxonomyErrors) != 0) {
+		if n := float64(len(ofJudged(list))); n > 0 && !(math.Abs(s.AvgScore-total/n) <= 1e-12) || n == 0 && (s.AvgScore != 0 || len(s.TopTaxonomyErrors) != 0) {
 			t.Fatalf("average %v of %v", s.AvgScore, total)
 		}
 		if s.JudgedResults+s.JudgeFailures+s.NotJudged+s.ErrorCount != len(list) {
@@ -568,7 +568,7 @@ func TestMissingConfidence(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := summarise(f)
-		if c := m.ConfidenceAnalysis; m.NoConfidence != 2 || c == nil || c.Buckets.High.Total != 1 || c.Buckets.Low.Total != 0 || c.Buckets.Medium.Total != 0 || c.RecommendedThreshold != nil || math.Abs(float64(c.ECE.Value)-0.1) > 1e-12 {
+		if c := m.ConfidenceAnalysis; m.NoConfidence != 2 || c == nil || c.Buckets.High.Total != 1 || c.Buckets.Low.Total != 0 || c.Buckets.Medium.Total != 0 || c.RecommendedThreshold != nil || !(math.Abs(float64(c.ECE.Value)-0.1) <= 1e-12) {
 			t.Errorf("%s: %d without a confidence, %+v", name, m.NoConfidence, c)
 		}
 		var b bytes.Buffer
@@ -598,7 +598,7 @@ func TestProperty10Comparison(t *testing.T) {
 			x, y := a.AvgCategoryScores[row[0]], b.AvgCategoryScores[row[0]]
 			for at, want := range map[int]float64{2: y.Coverage - x.Coverage, 4: y.Precision - x.Precision} {
 				got, err := strconv.ParseFloat(strings.Replace(row[at], "−", "-", 1), 64)
-				if err != nil || math.Abs(got-want) > 0.0005+1e-9 || want > 0.01 && row[at][0] != '+' {
+				if err != nil || !(math.Abs(got-want) <= 0.0005+1e-9) || want > 0.01 && row[at][0] != '+' {
 					t.Fatalf("%v of %+v and %+v", row, x, y)
 				}
 			}
