@@ -23,7 +23,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -31,6 +30,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/annotate"
 	"github.com/scruple-eval/scruple/internal/dataset/limited"
 	"github.com/scruple-eval/scruple/internal/disk"
+	"github.com/scruple-eval/scruple/internal/errno"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/run"
@@ -61,7 +61,7 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 	}
 	var known *exitError
 	quiet := err == nil || errors.As(err, &known) && known.err == nil
-	if quiet && printed.err != nil && !errors.Is(printed.err, syscall.EPIPE) { // whose reader has seen enough
+	if quiet && printed.err != nil && !errno.PipeClosed.Of(printed.err) { // whose reader has seen enough
 		err, quiet = exit(exitInfrastructure, printed.err), false
 	}
 	if err == nil {
@@ -136,7 +136,7 @@ func exitCode(err error) int {
 		return exitNotAllowed
 	case errors.As(err, &e):
 		return e.code
-	case disk.Full(err), errors.Is(err, syscall.EPIPE): // the reader of a pipe has ended, as head does
+	case disk.Full(err), errno.PipeClosed.Of(err): // the reader of a pipe has ended, as head does
 		return exitInfrastructure
 	case errors.Is(err, store.ErrNotFound):
 		return exitUsage

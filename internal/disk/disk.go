@@ -24,7 +24,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
+
+	"github.com/scruple-eval/scruple/internal/errno"
 )
 
 // A File is a file to write.
@@ -49,14 +50,7 @@ func (t Target) through() bool {
 
 // Full reports whether an error means that the disk is full or broken, rather than that
 // the path is wrong.
-func Full(err error) bool {
-	for _, no := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EIO} {
-		if errors.Is(err, no) {
-			return true
-		}
-	}
-	return false
-}
+func Full(err error) bool { return errno.DiskFull.Of(err) }
 
 // Bytes is content for [File.Write].
 func Bytes(data []byte) func(io.Writer) error {
@@ -197,7 +191,7 @@ func (f File) target() (t Target, err error) {
 
 // missing reports whether a file does not exist, nor perhaps its folder.
 func missing(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+	return errors.Is(err, fs.ErrNotExist) || errno.NoFolder.Of(err)
 }
 
 // Follow resolves links, to the end even if the last one leads to nothing. A descriptor of

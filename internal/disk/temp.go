@@ -9,7 +9,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
+
+	"github.com/scruple-eval/scruple/internal/errno"
 )
 
 // Temp makes a temporary folder that only this user can read. Its name has the kind and
@@ -66,7 +67,7 @@ func hold(create func() (*os.File, error)) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := Lock(f); errors.Is(err, syscall.EWOULDBLOCK) { // it is about to be removed as left
+		if err := Lock(f); errno.Locked.Of(err) { // it is about to be removed as left
 			f.Close()
 			continue
 		} else if err != nil {

@@ -16,9 +16,9 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
+	"github.com/scruple-eval/scruple/internal/errno"
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
@@ -136,11 +136,11 @@ func unreachable(err error) (remedy string, ok bool) {
 	switch {
 	case errors.As(err, &refused) && refused.lasts():
 		return "check the proxy in HTTPS_PROXY, its user and password, and whether it allows the host in the URL (base_url)", true
-	case errors.As(err, &connecting) && connecting.Op == "proxyconnect" && errors.Is(err, syscall.ECONNREFUSED):
+	case errors.As(err, &connecting) && connecting.Op == "proxyconnect" && errno.Refused.Of(err):
 		return "check that the proxy in HTTPS_PROXY or HTTP_PROXY is running, and its address", true
-	case errors.Is(err, syscall.ECONNREFUSED):
+	case errno.Refused.Of(err):
 		return "check that the server is running and that its URL (base_url) is correct", true
-	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+	case errno.Unreachable.Of(err):
 		return "check the network and the URL (base_url)", true
 	case errors.As(err, &lookup):
 		return "check the host in the URL (base_url) and the network", true

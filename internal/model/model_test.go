@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/scruple-eval/scruple/internal/errno"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/model"
 )
@@ -34,8 +35,8 @@ func TestUnreachable(t *testing.T) {
 		err    error
 		remedy string // "" means that a retry may help
 	}{
-		{dial(os.NewSyscallError("connect", syscall.ECONNREFUSED)), "server is running"},
-		{dial(os.NewSyscallError("connect", syscall.ENETUNREACH)), "check the network"},
+		{dial(os.NewSyscallError("connect", errno.Refused[0])), "server is running"},
+		{dial(os.NewSyscallError("connect", errno.Unreachable[0])), "check the network"},
 		{dial(&net.DNSError{Err: "no such host", Name: "h", IsNotFound: true}), "check the host"},
 		{dial(&net.DNSError{Err: "server misbehaving", Name: "h", IsTemporary: true}), "check the host"},
 		{dial(&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}), "certificate"},

@@ -47,8 +47,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/scruple-eval/scruple/internal/errno"
 )
 
 // Config is what a server listens on and who may use it.
@@ -221,7 +222,7 @@ func (s *Server) listen(a netip.Addr) error {
 		case err == nil:
 			s.listeners = append(s.listeners, six)
 			return nil
-		case !errors.Is(err, syscall.EADDRINUSE): // no IPv6 on this computer
+		case !errno.PortInUse.Of(err): // no IPv6 on this computer
 			return nil
 		}
 		// Another process would answer for localhost.
@@ -233,7 +234,7 @@ func (s *Server) listen(a netip.Addr) error {
 }
 
 func (s *Server) explain(address string, err error) error {
-	if errors.Is(err, syscall.EADDRINUSE) {
+	if errno.PortInUse.Of(err) {
 		return fmt.Errorf("listen on %s port %d: the port is in use; give another one, or none to take a free one", address, s.config.Port)
 	}
 	return fmt.Errorf("listen on %s port %d: %w", address, s.config.Port, err)

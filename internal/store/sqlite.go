@@ -11,13 +11,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	"github.com/pressly/goose/v3"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/scruple-eval/scruple/internal/disk"
+	"github.com/scruple-eval/scruple/internal/errno"
 )
 
 // A sqliteFile is the engine of a file. One process at a time writes.
@@ -293,7 +293,7 @@ func outOfFiles() bool {
 	for range 8 {
 		f, err := os.Open(os.DevNull)
 		if err != nil {
-			return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+			return errno.TooManyFiles.Of(err)
 		}
 		defer f.Close()
 	}

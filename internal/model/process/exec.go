@@ -13,9 +13,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
+	"github.com/scruple-eval/scruple/internal/errno"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/model"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -209,10 +209,10 @@ func (e *Exec) command() *exec.Cmd {
 // itself affects every request.
 func notStarted(name string, err error) error {
 	kind, remedy := eval.ErrUnavailable, "check that the program exists and is executable; a script must begin with a line such as #!/usr/bin/env python3"
-	if errors.Is(err, syscall.EMFILE) {
+	if errno.TooManyFiles.Of(err) {
 		remedy = "this process may not open more files: lower execution.concurrency, or raise the limit with ulimit -n"
 	}
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOEXEC) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errno.NotExecutable.Of(err) {
 		kind = eval.ErrBadRequest
 	}
 	return &model.Error{Kind: kind, Err: err, Message: fmt.Sprintf("starting %q: %v", name, err),

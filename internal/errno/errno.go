@@ -1,0 +1,27 @@
+// Package errno has the numbers by which systems say why a call failed: package syscall
+// defines the names of Unix for Windows too, but Windows itself uses numbers of its own.
+//
+// It must not know who asks, nor what follows from an error.
+package errno
+
+import (
+	"errors"
+	"syscall"
+)
+
+// A Kind is all numbers of one reason.
+type Kind []syscall.Errno
+
+// Of reports whether an error has this reason.
+func (k Kind) Of(err error) bool {
+	var no syscall.Errno
+	if !errors.As(err, &no) {
+		return false
+	}
+	for _, n := range k {
+		if n == no {
+			return true
+		}
+	}
+	return false
+}
