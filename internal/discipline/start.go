@@ -195,9 +195,28 @@ func (s *Subject) lastTest(ctx context.Context, db *store.DB, id string) (*store
 	return last, err
 }
 
+// pending returns whether a trial has still to be asked or judged.
+func (s *Subject) pending(p *store.Progress) func(seq int) bool {
+	judged := s.HasJudge()
+	return func(seq int) bool { return !p.Done.Has(seq) || judged && !p.Failed.Has(seq) && !p.Judged.Has(seq) }
+}
+
+// firstPending is the place in the plan of the first pending trial, behind the last if none is.
+func (s *Subject) firstPending(p *store.Progress) (seq int) {
+	for pending := s.pending(p); seq < p.Trials && !pending(seq); seq++ {
+	}
+	return seq
+}
+
 // Pending reports whether a run is unfinished.
-func (s *Subject) Pending(p *store.Progress) bool {
-	return p.Done.Count() < p.Trials || s.HasJudge() && p.ToJudge() > 0
+func (s *Subject) Pending(p *store.Progress) bool { return s.firstPending(p) < p.Trials }
+
+// ToJudge counts the trials whose judging is pending: none if no arm is judged.
+func (s *Subject) ToJudge(p *store.Progress) int {
+	if !s.HasJudge() {
+		return 0
+	}
+	return p.ToJudge()
 }
 
 // seenElsewhere lists the runs of a store, and of the one beside the study, that the
@@ -389,11 +408,7 @@ func (s *Subject) Blinded(r *store.Run, p *store.Progress) (int, error) {
 		return 0, nil
 	}
 	if s.Pending(p) && !s.atLook(p) {
-		pending := p.Trials - p.Done.Count()
-		if s.HasJudge() {
-			pending += p.ToJudge()
-		}
-		return pending, nil
+		return p.Trials - p.Done.Count() + s.ToJudge(p), nil
 	}
 	if e := s.tooManyFailed(p); e != nil {
 		return 0, e

@@ -213,7 +213,7 @@ func (x *Experiment) FromItself(ctx context.Context, db *store.DB) (*store.Run, 
 // run is finished.
 func (r *Run) Tag(ctx context.Context, tag string) (bool, error) {
 	p, err := r.db.Progress(ctx, r.Record)
-	if err != nil || p.Done.Count() < r.Plan.Len() || r.HasJudge() && p.ToJudge() > 0 {
+	if err != nil || r.Pending(p) {
 		return false, err
 	}
 	newest, err := r.db.Tagged(ctx, tag, "")
