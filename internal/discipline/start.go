@@ -136,7 +136,7 @@ func (s *Subject) BeginTest(ctx context.Context, db *store.DB, a Attempt, start 
 // resumeTest resumes the newest TEST run if it is unfinished and what it began with is
 // what the study asks now. It returns false if another run is wanted.
 func (s *Subject) resumeTest(ctx context.Context, db *store.DB, desk *Desk, now Registration, a Attempt, attach func(*store.Run) error) (resumed, shown bool, err error) {
-	last, err := s.lastTest(ctx, db, a.ID)
+	last, err := s.Find(ctx, db, a.ID)
 	if last == nil || err != nil {
 		return false, false, err
 	}
@@ -179,16 +179,25 @@ func (s *Subject) resumeTest(ctx context.Context, db *store.DB, desk *Desk, now 
 	return err == nil, shown, err
 }
 
-// lastTest returns the TEST run of an id, or the newest of the study; nil if there is none.
-func (s *Subject) lastTest(ctx context.Context, db *store.DB, id string) (*store.Run, error) {
-	if id != "" {
-		last, err := db.Run(ctx, id)
-		if err == nil {
-			err = s.CheckSplit(last)
-		}
-		return last, err
+// Find returns the run with an id, which has to be of the split of the study, or the newest run of
+// the study if id is "", nil if it has none; then db may be nil.
+func (s *Subject) Find(ctx context.Context, db *store.DB, id string) (*store.Run, error) {
+	if id == "" {
+		return s.newest(ctx, db, s.Study.Split)
 	}
-	last, err := db.LastRun(ctx, s.Study.Name, study.SplitTest)
+	found, err := db.Run(ctx, id)
+	if err == nil {
+		err = s.CheckSplit(found)
+	}
+	return found, err
+}
+
+// newest returns the newest run of the study on a split, nil if there is none.
+func (s *Subject) newest(ctx context.Context, db *store.DB, split string) (*store.Run, error) {
+	if db == nil {
+		return nil, nil
+	}
+	last, err := db.LastRun(ctx, s.Study.Name, split)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}

@@ -127,26 +127,16 @@ func LastRun(ctx context.Context, db *store.DB, path string, overrides []string)
 // StartOrResume resumes the run with this id, or the newest run of the study if
 // id is "". It starts a run if the study has none.
 func (x *Experiment) StartOrResume(ctx context.Context, db *store.DB, id string) (*Run, error) {
-	if id != "" {
-		found, err := db.Run(ctx, id)
-		if err == nil {
-			err = x.CheckSplit(found)
-		}
-		if err != nil {
-			return nil, err
-		}
-		return x.Follow(ctx, db, found)
-	}
-	last, err := db.LastRun(ctx, x.Study.Name, x.Study.Split)
+	last, err := x.Find(ctx, db, id)
 	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return x.Start(ctx, db)
 	case err != nil:
 		return nil, err
+	case last == nil:
+		return x.Start(ctx, db)
 	}
 	why, err := whyFrozen(ctx, db, last)
 	same := true
-	if err == nil && why != "" {
+	if err == nil && why != "" && id == "" {
 		same, err = x.UpToDate(ctx, db, last)
 	}
 	switch {
@@ -196,11 +186,8 @@ func (x *Experiment) UpToDate(ctx context.Context, db *store.DB, r *store.Run) (
 // FromItself returns the newest run of the study if the study takes answers by a tag from it. If
 // the study goes on with that run, it must take those of the tagged run before it.
 func (x *Experiment) FromItself(ctx context.Context, db *store.DB) (*store.Run, error) {
-	last, err := db.LastRun(ctx, x.Study.Name, x.Study.Split)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil || len(x.AnsweredFrom(last.ID)) == 0 {
+	last, err := x.Find(ctx, db, "")
+	if last == nil || err != nil || len(x.AnsweredFrom(last.ID)) == 0 {
 		return nil, err
 	}
 	if tags, err := db.Tags(ctx, last); err != nil || len(tags) == 0 {
@@ -586,8 +573,8 @@ func (x *Experiment) goldChanged(ctx context.Context, db *store.DB, r *store.Run
 	if err != nil {
 		return err
 	}
-	last, err := db.LastRun(ctx, x.Study.Name, x.Study.Split)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
+	last, err := x.Find(ctx, db, "")
+	if err != nil {
 		return err
 	}
 	remedy := "score the answers against the new gold with `" + x.commandLine("score") + "`"
