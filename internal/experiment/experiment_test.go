@@ -835,6 +835,23 @@ func TestTaggedRunStays(t *testing.T) {
 	write(t, filepath.Join(dir, "scores.csv"), row+"0\n")
 	_, err := load(t, path).Decide(ctx, db, r.Record, kept)
 	wantNotAllowed(t, err, "use another run: this one has the tag main")
+	raw, err := sql.Open("sqlite", db.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec := func(query string) {
+		if _, err := raw.Exec(query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec(`UPDATE trials SET arm = 'x' || arm`)
+	if other, err := load(t, path).StartOrResume(ctx, db, ""); err == nil || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("a damaged file is taken for a changed study: %+v, %v", other, err)
+	}
+	exec(`UPDATE trials SET arm = substr(arm, 2)`)
+	if err := raw.Close(); err != nil {
+		t.Fatal(err)
+	}
 	if other := start(t, load(t, path), db); other.Record.ID == r.Record.ID || other.Kept == "" {
 		t.Errorf("run %s follows the study: %q", other.Record.ID, other.Kept)
 	}
