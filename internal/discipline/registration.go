@@ -254,17 +254,19 @@ func (s *Subject) budget(ctx context.Context, db *store.DB, book Book, now time.
 		days = math.Floor(max(0, now.Sub(first).Hours())/24) + 1
 	}
 	b := s.Study.Budget
-	list := []analyse.Used{s.Cycles(book), {Name: "days", Used: days, Allowed: limit(b.Days)}, {Name: "cost in US dollars", Used: math.Round(cost*1e4) / 1e4, Allowed: b.Cost}}
+	cycles := s.Cycles()
+	revisions, _ := book.Of(s.Owner())
+	cycles.Used = float64(len(revisions))
+	list := []analyse.Used{cycles, {Name: "days", Used: days, Allowed: limit(b.Days)}, {Name: "cost in US dollars", Used: math.Round(cost*1e4) / 1e4, Allowed: b.Cost}}
 	if calls > 0 {
 		list[2].Note = text.Plural(calls, "call", "calls") + " of unknown cost not counted"
 	}
 	return list, nil
 }
 
-// cycles counts the revisions of the study.
-func (s *Subject) Cycles(book Book) analyse.Used {
-	revisions, _ := book.Of(s.Owner())
-	return analyse.Used{Name: "revision cycles", Used: float64(len(revisions)), Allowed: limit(s.Study.Budget.Cycles)}
+// Cycles is the budget of revision cycles, of which none is counted.
+func (s *Subject) Cycles() analyse.Used {
+	return analyse.Used{Name: "revision cycles", Allowed: limit(s.Study.Budget.Cycles)}
 }
 
 func limit(n *int) *float64 {

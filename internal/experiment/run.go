@@ -322,7 +322,11 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 			arms[0], r.ID, x.File.Path)
 	}
 	// A run of an older version has none of the rules that it began with.
-	if err := x.recordRules(ctx, db, r, rulesSeen); err != nil {
+	rules, err := rulesSeen(ctx, db, r)
+	if err == nil {
+		err = x.recordRules(ctx, db, r, rules)
+	}
+	if err != nil {
 		return nil, err
 	}
 	seen, judge := r.Analysed, changedParts(judgedWith(r.Treatment, r.StudyJSON), judgedWith(x.treatment, x.File.Canonical()))

@@ -42,13 +42,12 @@ func (r *Run) Rescore(ctx context.Context, samples int) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if err := addEvents(ctx, r.db, r.Record, result.looked); err != nil {
-		return Result{}, err
+	err = addEvents(ctx, r.db, r.Record, result.looked)
+	if err == nil && result.Analysis.Run.Done > 0 { // results are seen
+		err = r.RecordRules(ctx, r.db, r.Record)
 	}
-	if result.Analysis.Run.Done > 0 { // results are seen
-		if err := r.RecordRules(ctx, r.db, r.Record); err != nil {
-			return Result{}, err
-		}
+	if err != nil {
+		return Result{}, err
 	}
 	return result, r.save(ctx, result)
 }
@@ -92,11 +91,7 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 	if err != nil {
 		return Result{}, err
 	}
-	now, err := decidingOf(r.File.Canonical())
-	if err != nil {
-		return Result{}, err
-	}
-	q.Unplanned = r.unplanned(history.first(now))
+	q.Unplanned = r.unplanned(history.first())
 	if r.rules.Empty() { // else the verdict says them
 		for _, change := range history.changes() {
 			q.Run.History = append(q.Run.History, "after results were seen: "+change)
@@ -326,9 +321,11 @@ func (result Result) refresh(r *store.Run) error {
 	if err != nil {
 		return err
 	}
-	if blind, err := discipline.BlindResults(book, discipline.OwnerOf(r.StudyPath, r.Study)); err != nil {
+	blind, err := discipline.BlindResults(book, discipline.OwnerOf(r.StudyPath, r.Study))
+	if err != nil {
 		return err
-	} else if len(blind) > 0 {
+	}
+	if len(blind) > 0 {
 		result.Analysis.Blind = blind
 		if result.Verdict != nil {
 			result.Verdict.Blind = result.Analysis.BlindValidations()
@@ -340,7 +337,7 @@ func (result Result) refresh(r *store.Run) error {
 	}
 	if was := result.Analysis.Discipline; was != nil && d.Budget == nil {
 		d.Budget = slices.Clone(was.Budget)
-		for i := range d.Budget { // of a DEV run
+		for i := range d.Budget { // cycles of a DEV run
 			d.Budget[i].Used = float64(len(d.Revisions))
 		}
 	}
@@ -352,15 +349,11 @@ func (result Result) refresh(r *store.Run) error {
 // addFromOutside adds to an analysis what does not come from the scores of the run:
 // the ledger, the run that is replicated, and blind validations.
 func (r *Run) addFromOutside(ctx context.Context, a *analyse.Analysis) error {
-	book, err := r.Book()
-	if err != nil {
-		return err
+	a.Agreements = r.Agreements
+	if discipline.SplitOf(r.Record) == study.SplitDev {
+		a.Discipline = &analyse.Discipline{Budget: []analyse.Used{r.Cycles()}}
 	}
-	a.Discipline, a.Agreements = discipline.Of(book, r.Record), r.Agreements
-	if a.Discipline != nil && r.Study.Split == study.SplitDev {
-		a.Discipline.Budget = []analyse.Used{r.Cycles(book)}
-	}
-	if a.Blind, err = discipline.BlindResults(book, r.Owner()); err != nil {
+	if err := (Result{Analysis: a}).refresh(r.Record); err != nil {
 		return err
 	}
 	return r.replicate(ctx, r.db, a)
