@@ -520,23 +520,31 @@ func (b Book) accepted(now Registration, behind int) bool {
 // Objections lists the reasons for which a new TEST run is not allowed. seen names other
 // runs with answers about its items, which the ledger may not know.
 func (b Book) Objections(now Registration, seen []string) []string {
-	before := b.SeenBefore(now, seen)
-	if len(before) > 0 && b.accepted(now, b.lastShared(now)) {
+	before, last := b.seenBefore(now, seen)
+	if len(before) > 0 && b.accepted(now, last) {
 		return nil
 	}
 	return append(b.Changes(now), before...)
 }
 
 // SeenBefore lists what has been seen of the items of a registration.
-func (b Book) SeenBefore(now Registration, seen []string) (reasons []string) {
+func (b Book) SeenBefore(now Registration, seen []string) []string {
+	reasons, _ := b.seenBefore(now, seen)
+	return reasons
+}
+
+// seenBefore is [Book.SeenBefore] with the number of the newest entry that says so, or 0.
+func (b Book) seenBefore(now Registration, seen []string) (reasons []string, last int) {
+	has := setOf(now.Inputs)
 	for _, t := range b.Tests {
-		if now.shares(t.Data) {
+		if t.Data.Is(now.Owner) || count(has, t.Data.Inputs) > 0 {
+			last = max(last, t.Seq)
 			reasons = append(reasons, fmt.Sprintf("TEST runs once, and %s began on %s (entry %d of the ledger, store %s)", t.Data.Run, Day(t.At), t.Seq, t.Data.Store))
 		}
 	}
-	has := setOf(now.Inputs)
 	for _, s := range b.Seen {
 		if n := count(has, s.Data.Inputs); n > 0 {
+			last = max(last, s.Seq)
 			reasons = append(reasons, fmt.Sprintf("run %s of study %s had %d of the items outside of a TEST run, on %s (entry %d of the ledger, store %s)",
 				s.Data.Run, s.Data.Study, n, Day(s.At), s.Seq, s.Data.Store))
 		}
@@ -544,23 +552,7 @@ func (b Book) SeenBefore(now Registration, seen []string) (reasons []string) {
 	for _, s := range seen {
 		reasons = append(reasons, "there are answers about items of TEST: "+s)
 	}
-	return reasons
-}
-
-// lastShared is the number of the newest entry of a TEST run of the study, or of some of its
-// items, or 0.
-func (b Book) lastShared(now Registration) (seq int) {
-	for _, t := range b.Tests {
-		if now.shares(t.Data) {
-			seq = t.Seq
-		}
-	}
-	return seq
-}
-
-// shares reports whether a TEST run is of the study, or of some of its items.
-func (r Registration) shares(t TestRun) bool {
-	return t.Is(r.Owner) || count(setOf(r.Inputs), t.Inputs) > 0
+	return reasons, last
 }
 
 // Day is the date of a time in a ledger.

@@ -92,6 +92,12 @@ func TestStart(t *testing.T) {
 	}
 	step(desk.Add(discipline.Unblinding{Owner: discipline.Owner{Study: "three"}, Reason: "seen by mistake", Digest: other.Digest}))
 	refused(other, nil)
+	// A reason is of what had been seen by then.
+	wider := registration("three", "g3", "x", "w")
+	step(desk.Add(discipline.Unblinding{Owner: discipline.Owner{Study: "three"}, Reason: "one was seen", Digest: wider.Digest}))
+	refused(wider, nil)
+	step(desk.Add(discipline.Seen{Owner: discipline.Owner{Study: "four"}, Run: "four-2", Created: "2026-11-22T09:30:00Z", Store: "s.db", Inputs: []string{"w"}}))
+	refused(wider, nil, "run four-1 of study four", "run four-2 of study four")
 	step(desk.Add(discipline.Revision{Owner: discipline.Owner{Study: "one"}, Hypothesis: "h", Change: "c"}))
 	revisions, unblindings := desk.Book.Of(discipline.Owner{Study: "one"})
 	if len(revisions) != 1 || len(unblindings) != 1 {
