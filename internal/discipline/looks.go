@@ -83,7 +83,7 @@ func (s *Subject) RecordShown(ctx context.Context, db *store.DB, r *store.Run, b
 		return err
 	}
 	return s.write(by, func(desk *Desk) error {
-		return desk.Add(Shown{Owner: s.Owner(), Run: r.ID, Created: Created(r), Trials: p.Done.Count()})
+		return desk.Add(Shown{RunKey{s.Owner(), r.ID, Created(r)}, p.Done.Count()})
 	})
 }
 

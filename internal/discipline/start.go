@@ -119,7 +119,7 @@ func (s *Subject) BeginTest(ctx context.Context, db *store.DB, a Attempt, start 
 		if err != nil {
 			return err
 		}
-		t := TestRun{Owner: now.Owner, Run: run.ID, Created: Created(run), Store: s.storeBeside(db), Digest: now.Digest, Inputs: now.Inputs}
+		t := TestRun{RunKey: RunKey{now.Owner, run.ID, Created(run)}, Store: s.storeBeside(db), Digest: now.Digest, Inputs: now.Inputs}
 		for _, a := range s.Arms {
 			if a.Role == eval.RoleArm {
 				t.Arms = append(t.Arms, Arm{ID: a.ID, Hash: a.Hash})
@@ -468,24 +468,24 @@ func (s *Subject) CheckLedger(ctx context.Context, db *store.DB) error {
 		return err
 	}
 	var problems []error
-	has := map[[2]string]bool{}
+	var has []RunKey
 	for _, r := range runs {
-		has[[2]string{r.ID, Created(r)}] = true
+		has = append(has, KeyOf(r))
 		if r.Study == s.Study.Name {
 			problems = append(problems, s.checkKnown(ctx, db, book, r))
 		}
 	}
 	at := s.storeBeside(db)
-	gone := func(seq int, of Owner, run, made, in string) {
-		if of.Is(s.Owner()) && in == at && !has[[2]string{run, made}] {
-			problems = append(problems, fmt.Errorf("entry %d of %s is of run %s, which store %s does not have: the store was replaced, or the run was deleted", seq, book.Path, run, db.Path()))
+	gone := func(seq int, k RunKey, in string) {
+		if in == at && !slices.ContainsFunc(has, k.is) {
+			problems = append(problems, fmt.Errorf("entry %d of %s is of run %s, which store %s does not have: the store was replaced, or the run was deleted", seq, book.Path, k.Run, db.Path()))
 		}
 	}
-	for _, t := range book.Tests {
-		gone(t.Seq, t.Data.Owner, t.Data.Run, t.Data.Created, t.Data.Store)
+	for _, t := range of(book.Tests, s.Owner()) {
+		gone(t.Seq, t.Data.RunKey, t.Data.Store)
 	}
-	for _, s := range book.Seen {
-		gone(s.Seq, s.Data.Owner, s.Data.Run, s.Data.Created, s.Data.Store)
+	for _, s := range of(book.Seen, s.Owner()) {
+		gone(s.Seq, s.Data.key(), s.Data.Store)
 	}
 	return errors.Join(problems...)
 }
@@ -521,7 +521,7 @@ func (s *Subject) checkKnown(ctx context.Context, db *store.DB, book Book, r *st
 		}
 	}
 	// A part of the plan is recorded alone, and what was seen before has no new entry.
-	if unseen := len(book.Unseen(inputs)); len(inputs) > 0 && unseen == len(slices.Compact(slices.Sorted(slices.Values(inputs)))) {
+	if len(inputs) > 0 && !book.SawAny(inputs) {
 		return lost("asked about items with splits")
 	}
 	return nil
