@@ -883,6 +883,21 @@ func TestMissingScoreIsGiven(t *testing.T) {
 	}
 }
 
+// Values of a run in progress say how many answers they lack.
+func TestInterimsSayWhatTheyLack(t *testing.T) {
+	dir, ctx := t.TempDir(), t.Context()
+	path := write(t, filepath.Join(dir, "study.yaml"), "name: scores\nsuite: given\ndata: {path: scores.csv}\nmetrics: {own: [{name: f1, title: F1}, {name: em, title: EM}], primary: [f1]}\n")
+	write(t, filepath.Join(dir, "scores.csv"), "item,arm,f1,em\na,old,1,1\nb,old,,1\nc,old,0.5,1\n")
+	r := start(t, load(t, path), openStore(t, dir))
+	if err := r.Ask(ctx, left(t, r, false), experiment.Asking{}); err != nil {
+		t.Fatal(err)
+	}
+	_, arms, err := r.Interims(ctx)
+	if err != nil || len(arms) != 1 || arms[0].Done != 3 || arms[0].Failed != 0 || arms[0].Unscored != 1 || !slices.Equal(arms[0].Values, []string{"0.750"}) {
+		t.Errorf("got %+v, %v", arms, err)
+	}
+}
+
 const answered = `name: q
 suite: qa
 data: {path: q.csv, match: exact}
