@@ -3,7 +3,6 @@ package discipline
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -123,14 +122,24 @@ func DigestOf(parts []eval.Part) string { return dataset.SHA256([]byte(eval.Enco
 
 // A TestRun is a run on TEST, recorded before its first call.
 type TestRun struct {
+	RunKey
+	Store  string         `json:"store"`
+	Digest string         `json:"registration"`     // of what ran
+	Budget []analyse.Used `json:"budget,omitempty"` // what was used before it
+	Inputs []string       `json:"inputs,omitempty"`
+	Arms   []Arm          `json:"arms,omitempty"` // without those that calibrate
+}
+
+// A RunKey tells runs of all stores apart: by the time, too.
+type RunKey struct {
 	Owner
-	Run     string         `json:"run"`
-	Created string         `json:"created_at"` // with Run it tells stores apart
-	Store   string         `json:"store"`
-	Digest  string         `json:"registration"`     // of what ran
-	Budget  []analyse.Used `json:"budget,omitempty"` // what was used before it
-	Inputs  []string       `json:"inputs,omitempty"`
-	Arms    []Arm          `json:"arms,omitempty"` // without those that calibrate
+	Run     string `json:"run"`
+	Created string `json:"created_at"`
+}
+
+// is reports whether two keys are of one run. The folder of its study may have been moved.
+func (k RunKey) is(other RunKey) bool {
+	return k.Run == other.Run && k.Created == other.Created && k.Study == other.Study
 }
 
 // An Arm is an arm of a TEST run.
@@ -150,12 +159,12 @@ type Seen struct {
 	Inputs  []string `json:"inputs"`
 }
 
+func (s Seen) key() RunKey { return RunKey{s.Owner, s.Run, s.Created} }
+
 // A Shown is that results of a TEST run are shown, recorded before they are computed.
 type Shown struct {
-	Owner
-	Run     string `json:"run"`
-	Created string `json:"created_at"`
-	Trials  int    `json:"trials"` // with an outcome
+	RunKey
+	Trials int `json:"trials"` // with an outcome
 }
 
 // An Unblinding is the reason for which TEST is looked at again, or with other inputs
@@ -190,8 +199,8 @@ type Kit struct {
 	Files  []string `json:"files"` // all that went out
 }
 
-func (b *Book) hasKit(of Owner, digest string) bool {
-	return slices.ContainsFunc(b.Kits, func(k Entry[Kit]) bool { return k.Data.Is(of) && k.Data.Digest == digest })
+func (b *Book) hasKit(study Owner, digest string) bool {
+	return slices.ContainsFunc(of(b.Kits, study), func(k Entry[Kit]) bool { return k.Data.Digest == digest })
 }
 
 // A Commitment is the hash of an outsider's data, sent before the run.
@@ -361,58 +370,51 @@ func (c Commitment) String() string {
 // Empty reports whether the ledger says nothing of TEST.
 func (b Book) Empty() bool { return len(b.Registrations)+len(b.Tests) == 0 }
 
+// of returns the entries of some studies.
+func of[T interface{ Is(Owner) bool }](list []Entry[T], studies ...Owner) []Entry[T] {
+	return slices.DeleteFunc(slices.Clone(list), func(e Entry[T]) bool { return !slices.ContainsFunc(studies, e.Data.Is) })
+}
+
+func last[T any](list []Entry[T]) (e Entry[T], ok bool) {
+	if n := len(list); n > 0 {
+		return list[n-1], true
+	}
+	return e, false
+}
+
 // Registration returns the newest registration of a study.
-func (b Book) Registration(of Owner) (Entry[Registration], bool) {
-	return b.registration(of, math.MaxInt)
+func (b Book) Registration(study Owner) (Entry[Registration], bool) {
+	return last(of(b.Registrations, study))
+}
+
+// registrations are those of a study up to a TEST run of it, which began with the last one.
+func (b Book) registrations(t Entry[TestRun]) []Entry[Registration] {
+	return slices.DeleteFunc(of(b.Registrations, t.Data.Owner), func(g Entry[Registration]) bool { return g.Seq > t.Seq })
 }
 
 // RegistrationOf returns the registration that a TEST run began with.
 func (b Book) RegistrationOf(t Entry[TestRun]) (Entry[Registration], bool) {
-	return b.registration(t.Data.Owner, t.Seq)
-}
-
-func (b Book) registration(of Owner, before int) (Entry[Registration], bool) {
-	for _, r := range slices.Backward(b.Registrations) {
-		if r.Data.Is(of) && r.Seq < before {
-			return r, true
-		}
-	}
-	return Entry[Registration]{}, false
-}
-
-// A RunKey tells runs of all stores apart.
-type RunKey struct {
-	Owner
-	Run     string
-	Created string
+	return last(b.registrations(t))
 }
 
 // Test returns the entry of a run. That of a study whose folder was moved is found too.
 func (b Book) Test(k RunKey) (Entry[TestRun], bool) {
-	for _, same := range []func(Owner) bool{k.Is, func(o Owner) bool { return o.Study == k.Study }} {
-		for _, t := range b.Tests {
-			if t.Data.Run == k.Run && t.Data.Created == k.Created && same(t.Data.Owner) {
-				return t, true
-			}
+	same := slices.DeleteFunc(slices.Clone(b.Tests), func(t Entry[TestRun]) bool { return !t.Data.is(k) })
+	for _, list := range [][]Entry[TestRun]{of(same, k.Owner), same} {
+		if len(list) > 0 {
+			return list[0], true
 		}
 	}
 	return Entry[TestRun]{}, false
 }
 
 // LastTest returns the newest TEST run of a study.
-func (b Book) LastTest(of Owner) (Entry[TestRun], bool) {
-	for _, t := range slices.Backward(b.Tests) {
-		if t.Data.Is(of) {
-			return t, true
-		}
-	}
-	return Entry[TestRun]{}, false
-}
+func (b Book) LastTest(study Owner) (Entry[TestRun], bool) { return last(of(b.Tests, study)) }
 
 // shownOf returns of how many trials of a run results were shown.
 func (b Book) shownOf(k RunKey) (trials int) {
 	for _, s := range b.Shown {
-		if s.Data.Run == k.Run && s.Data.Created == k.Created && s.Data.Study == k.Study {
+		if s.Data.is(k) {
 			trials = max(trials, s.Data.Trials)
 		}
 	}
@@ -421,22 +423,26 @@ func (b Book) shownOf(k RunKey) (trials int) {
 
 // Saw reports whether the ledger lists what a run saw.
 func (b Book) Saw(k RunKey) bool {
-	return slices.ContainsFunc(b.Seen, func(s Entry[Seen]) bool { return s.Data.by(k) })
+	return slices.ContainsFunc(b.Seen, func(s Entry[Seen]) bool { return s.Data.key().is(k) })
 }
 
-// by reports whether items were seen by a run.
-func (s Seen) by(k RunKey) bool {
-	return s.Run == k.Run && s.Created == k.Created && s.Study == k.Study
-}
-
-// Unseen returns the inputs that the ledger does not list as seen, at most [MostInputs].
-func (b Book) Unseen(inputs []string) []string {
+// seen are the inputs that the ledger lists as seen.
+func (b Book) seen() map[string]bool {
 	known := map[string]bool{}
 	for _, s := range b.Seen {
 		for _, in := range s.Data.Inputs {
 			known[in] = true
 		}
 	}
+	return known
+}
+
+// SawAny reports whether the ledger lists any of some inputs as seen.
+func (b Book) SawAny(inputs []string) bool { return count(b.seen(), inputs) > 0 }
+
+// Unseen returns the inputs that the ledger does not list as seen, at most [MostInputs].
+func (b Book) Unseen(inputs []string) []string {
+	known := b.seen()
 	inputs = slices.Compact(slices.Sorted(slices.Values(inputs)))
 	inputs = inputs[:min(len(inputs), MostInputs)]
 	return slices.DeleteFunc(inputs, func(in string) bool { return known[in] })
@@ -460,9 +466,7 @@ func (t TestRun) Shared(other TestRun) (ids []string) {
 
 // Of returns the revisions and unblindings of a study.
 func (b Book) Of(study ...Owner) (revisions []Entry[Revision], unblindings []Entry[Unblinding]) {
-	revisions = slices.DeleteFunc(slices.Clone(b.Revisions), func(r Entry[Revision]) bool { return !slices.ContainsFunc(study, r.Data.Is) })
-	unblindings = slices.DeleteFunc(slices.Clone(b.Unblindings), func(u Entry[Unblinding]) bool { return !slices.ContainsFunc(study, u.Data.Is) })
-	return revisions, unblindings
+	return of(b.Revisions, study...), of(b.Unblindings, study...)
 }
 
 // owners are the study of a run as it is now, and as it was in the entries of the run: its folder
@@ -473,7 +477,7 @@ func (b Book) owners(k RunKey) []Owner {
 		list = append(list, t.Data.Owner)
 	}
 	for _, s := range b.Seen {
-		if s.Data.by(k) {
+		if s.Data.key().is(k) {
 			list = append(list, s.Data.Owner)
 		}
 	}
@@ -512,31 +516,37 @@ func (b Book) Accepts(now Registration) bool { return b.accepted(now, 0) }
 
 // accepted reports whether an unblinding behind an entry accepted what would run.
 func (b Book) accepted(now Registration, behind int) bool {
-	return slices.ContainsFunc(b.Unblindings, func(u Entry[Unblinding]) bool {
-		return u.Seq > behind && u.Data.Is(now.Owner) && u.Data.Digest == now.Digest
-	})
+	return slices.ContainsFunc(of(b.Unblindings, now.Owner), func(u Entry[Unblinding]) bool { return u.Seq > behind && u.Data.Digest == now.Digest })
 }
 
 // Objections lists the reasons for which a new TEST run is not allowed. seen names other
 // runs with answers about its items, which the ledger may not know.
 func (b Book) Objections(now Registration, seen []string) []string {
-	before := b.SeenBefore(now, seen)
-	if len(before) > 0 && b.accepted(now, b.lastShared(now)) {
+	before, last := b.seenBefore(now, seen)
+	if len(before) > 0 && b.accepted(now, last) {
 		return nil
 	}
 	return append(b.Changes(now), before...)
 }
 
 // SeenBefore lists what has been seen of the items of a registration.
-func (b Book) SeenBefore(now Registration, seen []string) (reasons []string) {
+func (b Book) SeenBefore(now Registration, seen []string) []string {
+	reasons, _ := b.seenBefore(now, seen)
+	return reasons
+}
+
+// seenBefore is [Book.SeenBefore] with the number of the newest entry that says so, or 0.
+func (b Book) seenBefore(now Registration, seen []string) (reasons []string, last int) {
+	has := setOf(now.Inputs)
 	for _, t := range b.Tests {
-		if now.shares(t.Data) {
+		if t.Data.Is(now.Owner) || count(has, t.Data.Inputs) > 0 {
+			last = max(last, t.Seq)
 			reasons = append(reasons, fmt.Sprintf("TEST runs once, and %s began on %s (entry %d of the ledger, store %s)", t.Data.Run, Day(t.At), t.Seq, t.Data.Store))
 		}
 	}
-	has := setOf(now.Inputs)
 	for _, s := range b.Seen {
 		if n := count(has, s.Data.Inputs); n > 0 {
+			last = max(last, s.Seq)
 			reasons = append(reasons, fmt.Sprintf("run %s of study %s had %d of the items outside of a TEST run, on %s (entry %d of the ledger, store %s)",
 				s.Data.Run, s.Data.Study, n, Day(s.At), s.Seq, s.Data.Store))
 		}
@@ -544,23 +554,7 @@ func (b Book) SeenBefore(now Registration, seen []string) (reasons []string) {
 	for _, s := range seen {
 		reasons = append(reasons, "there are answers about items of TEST: "+s)
 	}
-	return reasons
-}
-
-// lastShared is the number of the newest entry of a TEST run of the study, or of some of its
-// items, or 0.
-func (b Book) lastShared(now Registration) (seq int) {
-	for _, t := range b.Tests {
-		if now.shares(t.Data) {
-			seq = t.Seq
-		}
-	}
-	return seq
-}
-
-// shares reports whether a TEST run is of the study, or of some of its items.
-func (r Registration) shares(t TestRun) bool {
-	return t.Is(r.Owner) || count(setOf(r.Inputs), t.Inputs) > 0
+	return reasons, last
 }
 
 // Day is the date of a time in a ledger.

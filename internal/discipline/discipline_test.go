@@ -1,6 +1,7 @@
 package discipline_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/discipline"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
 )
 
 func registration(study, gold string, inputs ...string) discipline.Registration {
@@ -45,7 +47,7 @@ func TestStart(t *testing.T) {
 	}
 	one, changed, renamed, other := registration("one", "g1", "a", "b"), registration("one", "g2", "a", "b"), registration("two", "g1", "b", "c"), registration("three", "g1", "x")
 	began := func(r discipline.Registration, run string) discipline.TestRun {
-		return discipline.TestRun{Owner: r.Owner, Run: run, Created: "2026-11-22T10:00:00Z", Store: "s.db", Digest: r.Digest, Inputs: r.Inputs}
+		return discipline.TestRun{RunKey: discipline.RunKey{Owner: r.Owner, Run: run, Created: "2026-11-22T10:00:00Z"}, Store: "s.db", Digest: r.Digest, Inputs: r.Inputs}
 	}
 
 	step(desk.Add(one))
@@ -92,6 +94,12 @@ func TestStart(t *testing.T) {
 	}
 	step(desk.Add(discipline.Unblinding{Owner: discipline.Owner{Study: "three"}, Reason: "seen by mistake", Digest: other.Digest}))
 	refused(other, nil)
+	// A reason is of what had been seen by then.
+	wider := registration("three", "g3", "x", "w")
+	step(desk.Add(discipline.Unblinding{Owner: discipline.Owner{Study: "three"}, Reason: "one was seen", Digest: wider.Digest}))
+	refused(wider, nil)
+	step(desk.Add(discipline.Seen{Owner: discipline.Owner{Study: "four"}, Run: "four-2", Created: "2026-11-22T09:30:00Z", Store: "s.db", Inputs: []string{"w"}}))
+	refused(wider, nil, "run four-1 of study four", "run four-2 of study four")
 	step(desk.Add(discipline.Revision{Owner: discipline.Owner{Study: "one"}, Hypothesis: "h", Change: "c"}))
 	revisions, unblindings := desk.Book.Of(discipline.Owner{Study: "one"})
 	if len(revisions) != 1 || len(unblindings) != 1 {
@@ -137,7 +145,7 @@ func TestOwners(t *testing.T) {
 		return r
 	}
 	began := func(r discipline.Registration, run string, arms ...discipline.Arm) discipline.TestRun {
-		return discipline.TestRun{Owner: r.Owner, Run: run, Created: "c", Digest: r.Digest, Inputs: r.Inputs, Arms: arms}
+		return discipline.TestRun{RunKey: discipline.RunKey{Owner: r.Owner, Run: run, Created: "c"}, Digest: r.Digest, Inputs: r.Inputs, Arms: arms}
 	}
 	a, b, c := in("a", registration("s", "g", "x")), in("b", registration("s", "g", "y")), in("c", registration("s", "g", "x"))
 	desk, err := discipline.Open(filepath.Join(t.TempDir(), "study.yaml"), "anna", time.Now)
@@ -185,5 +193,37 @@ func TestOwners(t *testing.T) {
 	}
 	if got := strings.Join(others, "; "); got != "s-2 ctn; s-3 renamed" {
 		t.Errorf("other TEST runs with these arms: %s", got)
+	}
+}
+
+// What a run of very many items saw is known by any of them.
+func TestSawAny(t *testing.T) {
+	inputs := make([]string, discipline.MostInputs+1)
+	for i := range inputs {
+		inputs[i] = fmt.Sprint(i)
+	}
+	if (discipline.Book{}).SawAny(inputs) {
+		t.Error("a ledger without entries knows of a run")
+	}
+	book := discipline.Book{Seen: []discipline.Entry[discipline.Seen]{{Data: discipline.Seen{Inputs: inputs[7:8]}}}}
+	if !book.SawAny(inputs) {
+		t.Error("a ledger does not know of a part")
+	}
+}
+
+// A commitment is to a kit of the study, not of another one with the same ledger.
+func TestCommitmentNeedsAKitOfTheStudy(t *testing.T) {
+	dir, data := t.TempDir(), strings.Repeat("c", 64)
+	of := func(name string) *discipline.Subject {
+		return &discipline.Subject{Study: &study.Study{Name: name}, File: &study.File{Path: filepath.Join(dir, name+".yaml")}, Now: time.Now}
+	}
+	if err := of("one").RecordKit(strings.Repeat("d", 64), nil, "anna"); err != nil {
+		t.Fatal(err)
+	}
+	if err := of("two").RecordCommitment(data, "a group", "", "anna"); err == nil || !strings.Contains(err.Error(), "has no kit of this study") {
+		t.Errorf("a kit of another study: %v", err)
+	}
+	if err := of("one").RecordCommitment(data, "a group", "", "anna"); err != nil {
+		t.Error(err)
 	}
 }

@@ -18,17 +18,12 @@ func (s *Subject) UntilLook(part Part, p *store.Progress) Part {
 	if s.Study.Split != study.SplitTest || !part.Whole() {
 		return part
 	}
-	for seq := range p.Trials {
-		if p.Done.Has(seq) && (!s.HasJudge() || p.Judged.Has(seq) || p.Failed.Has(seq)) {
-			continue
+	first := s.firstPending(p)
+	for _, n := range s.looks() {
+		if n*s.perItem() > first {
+			part.Limit = n
+			break
 		}
-		for _, n := range s.looks() {
-			if n > s.place(seq) {
-				part.Limit = n
-				return part
-			}
-		}
-		return part
 	}
 	return part
 }
@@ -88,7 +83,7 @@ func (s *Subject) RecordShown(ctx context.Context, db *store.DB, r *store.Run, b
 		return err
 	}
 	return s.write(by, func(desk *Desk) error {
-		return desk.Add(Shown{Owner: s.Owner(), Run: r.ID, Created: Created(r), Trials: p.Done.Count()})
+		return desk.Add(Shown{RunKey{s.Owner(), r.ID, Created(r)}, p.Done.Count()})
 	})
 }
 
@@ -106,12 +101,12 @@ func (s *Subject) askedAgain(ctx context.Context, db *store.DB, book Book, r *st
 	if r.Analysed && (s.Study.Statistics.Looks < 2 || shown == 0) {
 		shown = p.Trials
 	}
-	failed, pending := 0, 0
+	failed, pending, isPending := 0, 0, s.pending(p)
 	for seq := range min(shown, p.Trials) {
 		switch {
 		case p.Failed.Has(seq) || p.Unjudged.Has(seq):
 			failed++
-		case !p.Done.Has(seq) || s.HasJudge() && !p.Judged.Has(seq):
+		case isPending(seq):
 			pending++
 		}
 	}
@@ -134,21 +129,12 @@ func (s *Subject) looks() (at []int) {
 	return at
 }
 
-// place is that of a trial's item in the plan, from 0.
-func (s *Subject) place(seq int) int { return seq / (len(s.Arms) * s.Plan.Replicates()) }
+// perItem is the number of trials of an item, which stand together in the plan.
+func (s *Subject) perItem() int { return len(s.Arms) * s.Plan.Replicates() }
 
 // atLook reports whether an unfinished TEST run has the items up to a planned look and no
 // others.
 func (s *Subject) atLook(p *store.Progress) bool {
-	done := p.Done.Count()
-	if done == 0 || s.HasJudge() && p.ToJudge() > 0 {
-		return false
-	}
-	begun := 0
-	for seq := range p.Trials {
-		if p.Done.Has(seq) {
-			begun = s.place(seq) + 1
-		}
-	}
-	return slices.Contains(s.looks(), begun) && done == begun*(p.Trials/max(1, len(s.Items)))
+	first := s.firstPending(p)
+	return p.Done.Count() == first && slices.ContainsFunc(s.looks(), func(n int) bool { return n*s.perItem() == first })
 }

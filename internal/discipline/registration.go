@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -203,18 +202,13 @@ func (s *Subject) Revise(ctx context.Context, db *store.DB, by, hypothesis, chan
 		if most := s.Study.Budget.Cycles; most != nil && len(done) >= *most {
 			return NotAllowed("the study allows %s and all are used: run TEST, change the question, or raise budget.cycles", text.Plural(*most, "revision cycle", "revision cycles"))
 		}
-		run := ""
-		if db != nil {
-			last, err := db.LastRun(ctx, s.Study.Name, study.SplitDev)
-			switch {
-			case err == nil:
-				run = last.ID
-			case !errors.Is(err, store.ErrNotFound):
-				return err
-			}
+		revision := Revision{Owner: s.Owner(), Hypothesis: hypothesis, Change: change}
+		if last, err := s.newest(ctx, db, study.SplitDev); err != nil {
+			return err
+		} else if last != nil {
+			revision.Run = last.ID
 		}
 		r = &Revised{}
-		revision := Revision{Owner: s.Owner(), Run: run, Hypothesis: hypothesis, Change: change}
 		if t, ok := desk.Book.LastTest(s.Owner()); ok {
 			revision.After = t.Data.Run
 			r.After = fmt.Sprintf("TEST of this study began on %s (%s, entry %d of the ledger): its items are no test of this change. Reports say that the revision came after TEST; "+
@@ -260,17 +254,19 @@ func (s *Subject) budget(ctx context.Context, db *store.DB, book Book, now time.
 		days = math.Floor(max(0, now.Sub(first).Hours())/24) + 1
 	}
 	b := s.Study.Budget
-	list := []analyse.Used{s.Cycles(book), {Name: "days", Used: days, Allowed: limit(b.Days)}, {Name: "cost in US dollars", Used: math.Round(cost*1e4) / 1e4, Allowed: b.Cost}}
+	cycles := s.Cycles()
+	revisions, _ := book.Of(s.Owner())
+	cycles.Used = float64(len(revisions))
+	list := []analyse.Used{cycles, {Name: "days", Used: days, Allowed: limit(b.Days)}, {Name: "cost in US dollars", Used: math.Round(cost*1e4) / 1e4, Allowed: b.Cost}}
 	if calls > 0 {
 		list[2].Note = text.Plural(calls, "call", "calls") + " of unknown cost not counted"
 	}
 	return list, nil
 }
 
-// cycles counts the revisions of the study.
-func (s *Subject) Cycles(book Book) analyse.Used {
-	revisions, _ := book.Of(s.Owner())
-	return analyse.Used{Name: "revision cycles", Used: float64(len(revisions)), Allowed: limit(s.Study.Budget.Cycles)}
+// Cycles is the budget of revision cycles, of which none is counted.
+func (s *Subject) Cycles() analyse.Used {
+	return analyse.Used{Name: "revision cycles", Allowed: limit(s.Study.Budget.Cycles)}
 }
 
 func limit(n *int) *float64 {

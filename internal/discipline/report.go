@@ -41,13 +41,9 @@ func Of(book Book, r *store.Run) *analyse.Discipline {
 	for _, t := range book.Others(entry) {
 		d.Others = append(d.Others, analyse.OtherTest{Study: t.Data.Study, Run: t.Data.Run, Date: Day(t.At), Entry: t.Seq, Arms: t.Data.Shared(entry.Data)})
 	}
-	n := 0
-	for _, g := range book.Registrations {
-		if !g.Data.Is(entry.Data.Owner) || g.Seq > entry.Seq {
-			continue
-		}
-		n++
-		d.Registration = &analyse.Registration{Date: Day(g.At), By: g.By, SHA256: g.Data.Digest, Entry: g.Seq, EntryHash: g.Hash, Test: g.Data.Test, Times: n}
+	times := book.registrations(entry)
+	if g, ok := last(times); ok {
+		d.Registration = &analyse.Registration{Date: Day(g.At), By: g.By, SHA256: g.Data.Digest, Entry: g.Seq, EntryHash: g.Hash, Test: g.Data.Test, Times: len(times)}
 	}
 	return d
 }
@@ -78,7 +74,7 @@ func (s *Subject) RecordBlind(file, by string) (r analyse.BlindResult, err error
 		if !desk.Book.hasKit(mine, r.Kit) {
 			return NotAllowed("the result is of the kit with SHA-256 %s, which the ledger %s does not have: a result counts if it is of a kit that `scruple blind build` made of this study, unchanged", r.Kit, desk.Book.Path)
 		}
-		if !slices.ContainsFunc(desk.Book.Commitments, func(c Entry[Commitment]) bool { return c.Data.Is(mine) && c.Data.Data == r.Data }) {
+		if !slices.ContainsFunc(of(desk.Book.Commitments, mine), func(c Entry[Commitment]) bool { return c.Data.Data == r.Data }) {
 			return NotAllowed("the result is of data with SHA-256 %s, to which nobody committed: record the hash that the outsider sent before the run with `scruple blind commitment`", r.Data)
 		}
 		for _, e := range desk.Book.Blind {
@@ -120,13 +116,14 @@ func (s *Subject) RecordCommitment(data, who, withdrawn, by string) error {
 		return errors.New("say who committed with --from")
 	}
 	return s.write(by, func(desk *Desk) error {
-		if len(desk.Book.Kits) == 0 {
+		if len(of(desk.Book.Kits, c.Owner)) == 0 {
 			return NotAllowed("the ledger %s has no kit of this study: make one with `scruple blind build`", desk.Book.Path)
 		}
-		known := slices.IndexFunc(desk.Book.Commitments, func(e Entry[Commitment]) bool { return e.Data.Is(c.Owner) && e.Data.Data == data })
+		commitments := of(desk.Book.Commitments, c.Owner)
+		known := slices.IndexFunc(commitments, func(e Entry[Commitment]) bool { return e.Data.Data == data })
 		switch {
 		case c.Withdrawn == "" && known >= 0:
-			return NotAllowed("this commitment is entry %d of the ledger already", desk.Book.Commitments[known].Seq)
+			return NotAllowed("this commitment is entry %d of the ledger already", commitments[known].Seq)
 		case c.Withdrawn != "":
 			list, err := BlindResults(desk.Book, c.Owner)
 			if err != nil {
@@ -148,20 +145,14 @@ func (s *Subject) RecordCommitment(data, who, withdrawn, by string) error {
 // who may choose the results that are recorded could leave out bad ones.
 func BlindResults(book Book, study Owner) ([]analyse.BlindResult, error) {
 	var list []analyse.BlindResult
-	for _, e := range book.Blind {
-		if !e.Data.Is(study) {
-			continue
-		}
+	for _, e := range of(book.Blind, study) {
 		var r analyse.BlindResult
 		if err := e.Data.Decode(&r); err != nil {
 			return nil, err
 		}
 		list = append(list, r)
 	}
-	for _, e := range book.Commitments {
-		if !e.Data.Is(study) {
-			continue
-		}
+	for _, e := range of(book.Commitments, study) {
 		i := slices.IndexFunc(list, func(r analyse.BlindResult) bool { return r.Data == e.Data.Data })
 		switch {
 		case i < 0:

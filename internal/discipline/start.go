@@ -119,7 +119,7 @@ func (s *Subject) BeginTest(ctx context.Context, db *store.DB, a Attempt, start 
 		if err != nil {
 			return err
 		}
-		t := TestRun{Owner: now.Owner, Run: run.ID, Created: Created(run), Store: s.storeBeside(db), Digest: now.Digest, Inputs: now.Inputs}
+		t := TestRun{RunKey: RunKey{now.Owner, run.ID, Created(run)}, Store: s.storeBeside(db), Digest: now.Digest, Inputs: now.Inputs}
 		for _, a := range s.Arms {
 			if a.Role == eval.RoleArm {
 				t.Arms = append(t.Arms, Arm{ID: a.ID, Hash: a.Hash})
@@ -136,7 +136,7 @@ func (s *Subject) BeginTest(ctx context.Context, db *store.DB, a Attempt, start 
 // resumeTest resumes the newest TEST run if it is unfinished and what it began with is
 // what the study asks now. It returns false if another run is wanted.
 func (s *Subject) resumeTest(ctx context.Context, db *store.DB, desk *Desk, now Registration, a Attempt, attach func(*store.Run) error) (resumed, shown bool, err error) {
-	last, err := s.lastTest(ctx, db, a.ID)
+	last, err := s.Find(ctx, db, a.ID)
 	if last == nil || err != nil {
 		return false, false, err
 	}
@@ -179,25 +179,53 @@ func (s *Subject) resumeTest(ctx context.Context, db *store.DB, desk *Desk, now 
 	return err == nil, shown, err
 }
 
-// lastTest returns the TEST run of an id, or the newest of the study; nil if there is none.
-func (s *Subject) lastTest(ctx context.Context, db *store.DB, id string) (*store.Run, error) {
-	if id != "" {
-		last, err := db.Run(ctx, id)
-		if err == nil {
-			err = s.CheckSplit(last)
-		}
-		return last, err
+// Find returns the run with an id, which has to be of the split of the study, or the newest run of
+// the study if id is "", nil if it has none; then db may be nil.
+func (s *Subject) Find(ctx context.Context, db *store.DB, id string) (*store.Run, error) {
+	if id == "" {
+		return s.newest(ctx, db, s.Study.Split)
 	}
-	last, err := db.LastRun(ctx, s.Study.Name, study.SplitTest)
+	found, err := db.Run(ctx, id)
+	if err == nil {
+		err = s.CheckSplit(found)
+	}
+	return found, err
+}
+
+// newest returns the newest run of the study on a split, nil if there is none.
+func (s *Subject) newest(ctx context.Context, db *store.DB, split string) (*store.Run, error) {
+	if db == nil {
+		return nil, nil
+	}
+	last, err := db.LastRun(ctx, s.Study.Name, split)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
 	}
 	return last, err
 }
 
+// pending returns whether a trial has still to be asked or judged.
+func (s *Subject) pending(p *store.Progress) func(seq int) bool {
+	judged := s.HasJudge()
+	return func(seq int) bool { return !p.Done.Has(seq) || judged && !p.Failed.Has(seq) && !p.Judged.Has(seq) }
+}
+
+// firstPending is the place in the plan of the first pending trial, behind the last if none is.
+func (s *Subject) firstPending(p *store.Progress) (seq int) {
+	for pending := s.pending(p); seq < p.Trials && !pending(seq); seq++ {
+	}
+	return seq
+}
+
 // Pending reports whether a run is unfinished.
-func (s *Subject) Pending(p *store.Progress) bool {
-	return p.Done.Count() < p.Trials || s.HasJudge() && p.ToJudge() > 0
+func (s *Subject) Pending(p *store.Progress) bool { return s.firstPending(p) < p.Trials }
+
+// ToJudge counts the trials whose judging is pending: none if no arm is judged.
+func (s *Subject) ToJudge(p *store.Progress) int {
+	if !s.HasJudge() {
+		return 0
+	}
+	return p.ToJudge()
 }
 
 // seenElsewhere lists the runs of a store, and of the one beside the study, that the
@@ -389,11 +417,7 @@ func (s *Subject) Blinded(r *store.Run, p *store.Progress) (int, error) {
 		return 0, nil
 	}
 	if s.Pending(p) && !s.atLook(p) {
-		pending := p.Trials - p.Done.Count()
-		if s.HasJudge() {
-			pending += p.ToJudge()
-		}
-		return pending, nil
+		return p.Trials - p.Done.Count() + s.ToJudge(p), nil
 	}
 	if e := s.tooManyFailed(p); e != nil {
 		return 0, e
@@ -444,24 +468,24 @@ func (s *Subject) CheckLedger(ctx context.Context, db *store.DB) error {
 		return err
 	}
 	var problems []error
-	has := map[[2]string]bool{}
+	var has []RunKey
 	for _, r := range runs {
-		has[[2]string{r.ID, Created(r)}] = true
+		has = append(has, KeyOf(r))
 		if r.Study == s.Study.Name {
 			problems = append(problems, s.checkKnown(ctx, db, book, r))
 		}
 	}
 	at := s.storeBeside(db)
-	gone := func(seq int, of Owner, run, made, in string) {
-		if of.Is(s.Owner()) && in == at && !has[[2]string{run, made}] {
-			problems = append(problems, fmt.Errorf("entry %d of %s is of run %s, which store %s does not have: the store was replaced, or the run was deleted", seq, book.Path, run, db.Path()))
+	gone := func(seq int, k RunKey, in string) {
+		if in == at && !slices.ContainsFunc(has, k.is) {
+			problems = append(problems, fmt.Errorf("entry %d of %s is of run %s, which store %s does not have: the store was replaced, or the run was deleted", seq, book.Path, k.Run, db.Path()))
 		}
 	}
-	for _, t := range book.Tests {
-		gone(t.Seq, t.Data.Owner, t.Data.Run, t.Data.Created, t.Data.Store)
+	for _, t := range of(book.Tests, s.Owner()) {
+		gone(t.Seq, t.Data.RunKey, t.Data.Store)
 	}
-	for _, s := range book.Seen {
-		gone(s.Seq, s.Data.Owner, s.Data.Run, s.Data.Created, s.Data.Store)
+	for _, s := range of(book.Seen, s.Owner()) {
+		gone(s.Seq, s.Data.key(), s.Data.Store)
 	}
 	return errors.Join(problems...)
 }
@@ -497,7 +521,7 @@ func (s *Subject) checkKnown(ctx context.Context, db *store.DB, book Book, r *st
 		}
 	}
 	// A part of the plan is recorded alone, and what was seen before has no new entry.
-	if unseen := len(book.Unseen(inputs)); len(inputs) > 0 && unseen == len(slices.Compact(slices.Sorted(slices.Values(inputs)))) {
+	if len(inputs) > 0 && !book.SawAny(inputs) {
 		return lost("asked about items with splits")
 	}
 	return nil

@@ -143,10 +143,10 @@ func (s *Subjects) complete() error {
 	if err != nil {
 		return err
 	}
-	switch done, left := p.Done.Count(), p.ToJudge(); {
+	switch done, left := p.Done.Count(), s.r.ToJudge(p); {
 	case done < p.Trials:
 		return fmt.Errorf("run %s is unfinished, %d of %d trials are done: finish it with `scruple run` before people answer a queue of it", s.r.Record.ID, done, p.Trials)
-	case s.r.HasJudge() && left > 0:
+	case left > 0:
 		return fmt.Errorf("the judge has not judged %s of run %s: finish it with `scruple run` before people answer a queue of it", text.Plural(left, "trial", "trials"), s.r.Record.ID)
 	}
 	return nil

@@ -402,7 +402,8 @@ func settingChange(name string, was, now json.RawMessage) []string {
 // A rulesHistory is the rules under which results of a run were seen, oldest first.
 type rulesHistory struct {
 	seen     []deciding
-	recorded int // of them; a run of an older version has none
+	recorded int      // of them; a run of an older version has none
+	now      deciding // of the study; see [Experiment.rulesNow]
 }
 
 // rulesSeen reads the history of the rules of a run. A run of an older version whose
@@ -434,21 +435,14 @@ func rulesSeen(ctx context.Context, db *store.DB, r *store.Run) (h rulesHistory,
 	return h, err
 }
 
-// add appends the current rules if they differ from the last.
-func (h *rulesHistory) add(now deciding) {
-	if n := len(h.seen); n == 0 || len(h.seen[n-1].changes(now)) > 0 {
-		h.seen = append(h.seen, now)
-	}
-}
-
 // first returns the rules under which results were first seen, with the comparisons of arms by
 // their ids of now.
-func (h *rulesHistory) first(now deciding) deciding {
+func (h *rulesHistory) first() deciding {
 	first := h.seen[0]
 	for _, d := range h.seen[1:] {
 		first.former = slices.Concat(first.former, d.former)
 	}
-	return first.following(now)
+	return first.following(h.now)
 }
 
 // changes describes the changes after results were first seen.
@@ -459,28 +453,31 @@ func (h *rulesHistory) changes() (list []string) {
 	return list
 }
 
-// rulesNow returns the history of a run's rules with those of the study.
+// rulesNow returns the history of a run's rules with those of the study, if they differ from the last.
 func (x *Experiment) rulesNow(ctx context.Context, db *store.DB, r *store.Run) (h rulesHistory, err error) {
 	if h, err = rulesSeen(ctx, db, r); err != nil {
 		return h, err
 	}
-	now, err := decidingOf(x.File.Canonical())
-	h.add(now)
-	return h, err
+	if h.now, err = decidingOf(x.File.Canonical()); err != nil {
+		return h, err
+	}
+	if n := len(h.seen); n == 0 || len(h.seen[n-1].changes(h.now)) > 0 {
+		h.seen = append(h.seen, h.now)
+	}
+	return h, nil
 }
 
 // RecordRules records that results of the run are seen under the rules of the study,
 // if the history of the run does not say so yet.
 func (x *Experiment) RecordRules(ctx context.Context, db *store.DB, r *store.Run) error {
-	return x.recordRules(ctx, db, r, x.rulesNow)
-}
-
-func (x *Experiment) recordRules(ctx context.Context, db *store.DB, r *store.Run,
-	read func(context.Context, *store.DB, *store.Run) (rulesHistory, error)) error {
-	h, err := read(ctx, db, r)
+	h, err := x.rulesNow(ctx, db, r)
 	if err != nil {
 		return err
 	}
+	return x.recordRules(ctx, db, r, h)
+}
+
+func (x *Experiment) recordRules(ctx context.Context, db *store.DB, r *store.Run, h rulesHistory) error {
 	var events []store.Event
 	for _, d := range h.seen[h.recorded:] {
 		note, err := json.Marshal(d)

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -355,12 +354,10 @@ func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, re
 	}
 	s, judges := &Standing{asked: map[eval.Stage]float64{}}, judgedArms(bench)
 	done, judged := make([]bool, x.Plan.Len()), make([]bool, x.Plan.Len())
-	last, err := db.LastRun(ctx, x.Study.Name, x.Study.Split)
-	if err == nil {
+	last, err := x.Find(ctx, db, "")
+	if last != nil {
 		s.Run = last.ID
 		done, judged, err = x.doneTrials(ctx, db, last)
-	} else if errors.Is(err, store.ErrNotFound) {
-		err = nil
 	}
 	if err != nil {
 		return nil, err

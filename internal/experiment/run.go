@@ -127,40 +127,30 @@ func LastRun(ctx context.Context, db *store.DB, path string, overrides []string)
 // StartOrResume resumes the run with this id, or the newest run of the study if
 // id is "". It starts a run if the study has none.
 func (x *Experiment) StartOrResume(ctx context.Context, db *store.DB, id string) (*Run, error) {
-	if id != "" {
-		found, err := db.Run(ctx, id)
-		if err == nil {
-			err = x.CheckSplit(found)
-		}
-		if err != nil {
-			return nil, err
-		}
-		return x.Follow(ctx, db, found)
-	}
-	last, err := db.LastRun(ctx, x.Study.Name, x.Study.Split)
+	last, err := x.Find(ctx, db, id)
 	switch {
-	case errors.Is(err, store.ErrNotFound):
+	case err != nil:
+		return nil, err
+	case last == nil:
 		return x.Start(ctx, db)
-	case err != nil:
+	}
+	r, err := x.Follow(ctx, db, last)
+	frozen := (*frozenError)(nil)
+	if id != "" || !errors.As(err, &frozen) {
+		return r, err
+	}
+	if r, err = x.Start(ctx, db); err != nil {
 		return nil, err
 	}
-	why, err := whyFrozen(ctx, db, last)
-	same := true
-	if err == nil && why != "" {
-		same, err = x.UpToDate(ctx, db, last)
-	}
-	switch {
-	case err != nil:
-		return nil, err
-	case same:
-		return x.Follow(ctx, db, last)
-	}
-	r, err := x.Start(ctx, db)
-	if err != nil {
-		return nil, err
-	}
-	r.Kept = fmt.Sprintf("%s %s and stays as it is; the study changed, so this is another run", last.ID, why)
+	r.Kept = fmt.Sprintf("%s %s and stays as it is; the study changed, so this is another run", frozen.run, frozen.why)
 	return r, nil
+}
+
+// A frozenError is why a run does not follow a changed study.
+type frozenError struct{ run, why string }
+
+func (e *frozenError) Error() string {
+	return fmt.Sprintf("following the changed study: %s %s and stays as it is: `scruple run STUDY` without its id starts another run", e.run, e.why)
 }
 
 // whyFrozen says why a run stays as it is, "" if it follows its study.
@@ -173,6 +163,22 @@ func whyFrozen(ctx context.Context, db *store.DB, r *store.Run) (string, error) 
 		return "is archived", err
 	}
 	return "", err
+}
+
+// before is what a run has of the study.
+type before struct {
+	items  map[string]eval.Item
+	gold   []string // the items whose gold changed since
+	frozen string   // see [whyFrozen]
+}
+
+func (x *Experiment) before(ctx context.Context, db *store.DB, r *store.Run) (was before, err error) {
+	if was.items, err = db.Items(ctx, r); err != nil {
+		return was, err
+	}
+	was.gold = plan.Regraded(was.items, x.Items())
+	was.frozen, err = whyFrozen(ctx, db, r)
+	return was, err
 }
 
 // UpToDate reports whether a frozen run has what the study says: its items, gold,
@@ -196,11 +202,8 @@ func (x *Experiment) UpToDate(ctx context.Context, db *store.DB, r *store.Run) (
 // FromItself returns the newest run of the study if the study takes answers by a tag from it. If
 // the study goes on with that run, it must take those of the tagged run before it.
 func (x *Experiment) FromItself(ctx context.Context, db *store.DB) (*store.Run, error) {
-	last, err := db.LastRun(ctx, x.Study.Name, x.Study.Split)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil || len(x.AnsweredFrom(last.ID)) == 0 {
+	last, err := x.Find(ctx, db, "")
+	if last == nil || err != nil || len(x.AnsweredFrom(last.ID)) == 0 {
 		return nil, err
 	}
 	if tags, err := db.Tags(ctx, last); err != nil || len(tags) == 0 {
@@ -213,7 +216,7 @@ func (x *Experiment) FromItself(ctx context.Context, db *store.DB) (*store.Run, 
 // run is finished.
 func (r *Run) Tag(ctx context.Context, tag string) (bool, error) {
 	p, err := r.db.Progress(ctx, r.Record)
-	if err != nil || p.Done.Count() < r.Plan.Len() || r.HasJudge() && p.ToJudge() > 0 {
+	if err != nil || r.Pending(p) {
 		return false, err
 	}
 	newest, err := r.db.Tagged(ctx, tag, "")
@@ -295,34 +298,35 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 	if err != nil {
 		return nil, err
 	}
-	items, err := db.Items(ctx, r)
+	was, err := x.before(ctx, db, r)
 	if err != nil {
 		return nil, err
 	}
 	run := &Run{Experiment: x, Record: r, db: db}
-	gold := plan.Regraded(items, x.Items())
-	if same && len(gold) == 0 && slices.Equal(r.Treatment, x.treatment) {
+	if same && len(was.gold) == 0 && slices.Equal(r.Treatment, x.treatment) {
 		return run, nil
 	}
 	// What reads like a changed study may be a damaged file.
 	if err := db.Damage(ctx); err != nil {
 		return nil, err
 	}
-	if why, err := whyFrozen(ctx, db, r); err != nil {
-		return nil, err
-	} else if why != "" {
+	if was.frozen != "" {
 		if same, err := x.UpToDate(ctx, db, r); err != nil || same {
-			run.Kept = fmt.Sprintf("it %s and keeps what an earlier version read in its answers", why)
+			run.Kept = fmt.Sprintf("it %s and keeps what an earlier version read in its answers", was.frozen)
 			return run, err
 		}
-		return nil, fmt.Errorf("following the changed study: %s %s and stays as it is: `scruple run STUDY` without its id starts another run", r.ID, why)
+		return nil, &frozenError{r.ID, was.frozen}
 	}
 	if arms := x.AnsweredFrom(r.ID); len(arms) > 0 {
 		return nil, discipline.NotAllowed("arm %s takes its answers from run %s, which follows the study and would take them from itself: start another run with `scruple run --new %s`",
 			arms[0], r.ID, x.File.Path)
 	}
 	// A run of an older version has none of the rules that it began with.
-	if err := x.recordRules(ctx, db, r, rulesSeen); err != nil {
+	rules, err := rulesSeen(ctx, db, r)
+	if err == nil {
+		err = x.recordRules(ctx, db, r, rules)
+	}
+	if err != nil {
 		return nil, err
 	}
 	seen, judge := r.Analysed, changedParts(judgedWith(r.Treatment, r.StudyJSON), judgedWith(x.treatment, x.File.Canonical()))
@@ -330,7 +334,7 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 	if err != nil {
 		return nil, err
 	}
-	if err := run.amend(ctx, items, gold, run.eventsOf(judgeEvent, judge)); err != nil {
+	if err := run.amend(ctx, was.items, was.gold, run.eventsOf(judgeEvent, judge)); err != nil {
 		return nil, err
 	}
 	for _, e := range slices.Backward(events) { // a kill may have ended the last change early
@@ -341,7 +345,7 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 			judge = append(judge, e.Note)
 		}
 	}
-	return run, run.renew(ctx, gold, judge, seen)
+	return run, run.renew(ctx, was.gold, judge, seen)
 }
 
 // amend makes the plan of the study that of the run. Items of changed gold keep the former hash
@@ -528,77 +532,68 @@ func (x *Experiment) checkSame(ctx context.Context, db *store.DB, r *store.Run) 
 	if err != nil {
 		return err
 	}
-	why, err := whyFrozen(ctx, db, r)
-	if err == nil && !same && why != "" {
+	was, err := x.before(ctx, db, r)
+	if err == nil && !same && was.frozen != "" {
 		same, err = x.UpToDate(ctx, db, r)
 	}
 	if err != nil {
 		return err
 	}
-	was, err := db.Items(ctx, r)
-	if err != nil {
-		return err
-	}
-	gold := plan.Regraded(was, x.Items())
 	var diffs []string
-	if other != nil || !same && len(gold) == 0 {
-		diffs = x.differences(r, was)
-		if older, err := db.WithoutQuestions(ctx, r); err != nil || !older && len(diffs) == 0 {
-			diffs = append(diffs, "what outcomes or verdicts depend on: the settings of a reader or judge, the gold of other items, or the answers of another run that an arm takes")
-			if err != nil {
-				return err
-			}
+	if other != nil || !same && len(was.gold) == 0 {
+		older, err := db.WithoutQuestions(ctx, r)
+		if err != nil {
+			return err
+		}
+		if diffs = x.differences(r, was.items); !older && len(diffs) == 0 {
+			diffs = []string{"what outcomes or verdicts depend on: the settings of a reader or judge, the gold of other items, or the answers of another run that an arm takes"}
 		}
 	}
-	if other != nil || len(diffs)+len(gold) > 0 {
+	if other != nil || len(diffs)+len(was.gold) > 0 {
 		if err := db.Damage(ctx); err != nil {
 			return err
 		}
 	}
-	if r.Reread && why == "" && len(gold) == 0 {
+	if r.Reread && was.frozen == "" && len(was.gold) == 0 {
 		return discipline.NotAllowed("an earlier version of Scruple read the answers of run %s: bring the run up to date with %s", r.ID, x.catchUp())
 	}
 	if other != nil || len(diffs) > 0 {
 		remedy := "bring the run up to date with " + x.catchUp()
-		if why != "" {
-			remedy = x.another(why)
+		if was.frozen != "" {
+			remedy = x.another(was.frozen)
 		}
 		return discipline.NotAllowed("the study no longer matches run %s:\n  %s\nundo the change, or %s", r.ID, strings.Join(diffs, "\n  "), remedy)
 	}
-	return x.goldChanged(ctx, db, r, gold)
+	return x.goldChanged(ctx, db, r, was)
 }
 
 // CheckGold returns a [NotAllowedError] if the gold of items changed since the run was scored:
 // what reads scores and gold together would contradict itself.
 func (x *Experiment) CheckGold(ctx context.Context, db *store.DB, r *store.Run) error {
-	was, err := db.Items(ctx, r)
+	was, err := x.before(ctx, db, r)
 	if err != nil {
 		return err
 	}
-	return x.goldChanged(ctx, db, r, plan.Regraded(was, x.Items()))
+	return x.goldChanged(ctx, db, r, was)
 }
 
-func (x *Experiment) goldChanged(ctx context.Context, db *store.DB, r *store.Run, gold []string) error {
-	if len(gold) == 0 {
+func (x *Experiment) goldChanged(ctx context.Context, db *store.DB, r *store.Run, was before) error {
+	if len(was.gold) == 0 {
 		return nil
 	}
-	why, err := whyFrozen(ctx, db, r)
+	last, err := x.Find(ctx, db, "")
 	if err != nil {
-		return err
-	}
-	last, err := db.LastRun(ctx, x.Study.Name, x.Study.Split)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
 	remedy := "score the answers against the new gold with `" + x.commandLine("score") + "`"
 	switch {
-	case why != "":
-		remedy = x.another(why)
+	case was.frozen != "":
+		remedy = x.another(was.frozen)
 	case last == nil || last.ID != r.ID:
 		remedy = fmt.Sprintf("score the answers against the new gold with `scruple score %s --store %s`", r.ID, db.Path())
 	}
 	return discipline.NotAllowed("the gold of %s changed since run %s was scored: %s\nundo the change, or %s",
-		text.Plural(len(gold), "item", "items"), r.ID, strings.Join(plan.Shorten(gold, 5), ", "), remedy)
+		text.Plural(len(was.gold), "item", "items"), r.ID, strings.Join(plan.Shorten(was.gold, 5), ", "), remedy)
 }
 
 // differences lists the differences between a run and the study.

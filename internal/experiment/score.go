@@ -42,13 +42,12 @@ func (r *Run) Rescore(ctx context.Context, samples int) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if err := addEvents(ctx, r.db, r.Record, result.looked); err != nil {
-		return Result{}, err
+	err = addEvents(ctx, r.db, r.Record, result.looked)
+	if err == nil && result.Analysis.Run.Done > 0 { // results are seen
+		err = r.RecordRules(ctx, r.db, r.Record)
 	}
-	if result.Analysis.Run.Done > 0 { // results are seen
-		if err := r.RecordRules(ctx, r.db, r.Record); err != nil {
-			return Result{}, err
-		}
+	if err != nil {
+		return Result{}, err
 	}
 	return result, r.save(ctx, result)
 }
@@ -64,8 +63,9 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 		return Result{}, err
 	}
 	stored := &reader{ctx: ctx, run: r.Record}
-	progress, sums, left := read(stored, r.db.Progress), read(stored, r.db.CallSums), read(stored, r.db.LeftPlan)
-	events, failures := read(stored, r.db.Events), read(stored, r.db.JudgeErrors)
+	progress, sums := read(stored, r.db.Progress), read(stored, r.db.CallSums)
+	failures, events := read(stored, r.db.JudgeErrors), read(stored, r.db.Events)
+	history := read(stored, func(ctx context.Context, of *store.Run) (rulesHistory, error) { return r.rulesNow(ctx, r.db, of) })
 	if stored.err != nil {
 		return Result{}, stored.err
 	}
@@ -73,36 +73,15 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 	if err != nil {
 		return Result{}, err
 	}
-	if from.Asked, err = r.askedOf(ctx, sums); err != nil {
-		return Result{}, err
-	}
-	if from.Ratings, err = r.ratings(scorer, r.cases(ctx, r.db, r.Record, false)); err != nil {
-		return Result{}, err
-	}
 	q := r.runQuestion(progress)
-	q.Run.JudgeErrors = failures
-	if err := r.addHistory(ctx, &q, events, sums); err != nil {
+	q.Run.JudgeErrors, q.Calibration, q.Samples = failures, calibration, samples
+	if err := r.addHistory(ctx, &q, events, history, sums); err != nil {
 		return Result{}, err
 	}
-	looked, err := r.addLooks(ctx, &q, events, progress, left)
+	looked, err := r.addLooks(ctx, &q, events, progress)
 	if err != nil {
 		return Result{}, err
 	}
-	history, err := r.rulesNow(ctx, r.db, r.Record)
-	if err != nil {
-		return Result{}, err
-	}
-	now, err := decidingOf(r.File.Canonical())
-	if err != nil {
-		return Result{}, err
-	}
-	q.Unplanned = r.unplanned(history.first(now))
-	if r.rules.Empty() { // else the verdict says them
-		for _, change := range history.changes() {
-			q.Run.History = append(q.Run.History, "after results were seen: "+change)
-		}
-	}
-	q.Calibration, q.Samples = calibration, samples
 	analysis, err := collector.Analyse(q, from)
 	if err != nil {
 		return Result{}, err
@@ -124,7 +103,7 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 // scores scores every case and collects the scores.
 func (r *Run) scores(ctx context.Context, scorer eval.Scorer, collector *analyse.Collector) iter.Seq2[eval.Scored, error] {
 	return func(yield func(eval.Scored, error) bool) {
-		next, stop := iter.Pull2(r.db.Taken(ctx, r.Record))
+		next, stop := r.taken(ctx, "scoring")
 		defer stop()
 		var taken []eval.Taken
 		given := map[string]bool{}
@@ -136,9 +115,7 @@ func (r *Run) scores(ctx context.Context, scorer eval.Scorer, collector *analyse
 			taken = taken[:0]
 			for i := 0; err == nil && i < len(s.Trials); i++ {
 				var t eval.Taken
-				if t, err, _ = next(); err == nil && t.Trial != s.Trials[i].Trial {
-					err = fmt.Errorf("scoring %v: the store has the calls of %v in its place", s.Trials[i].Trial, t.Trial)
-				}
+				t, err = next(s.Trials[i].Trial)
 				t.Given = t.Given || given[t.Arm]
 				taken = append(taken, t)
 			}
@@ -227,8 +204,15 @@ func (r *Run) sources(ctx context.Context, scorer eval.Scorer, sums store.CallSu
 	if r.Study.Output.Latency {
 		from.Latencies, err = r.db.Latencies(ctx, r.Record)
 	}
+	if err != nil {
+		return from, err
+	}
 	can := scorer.Capabilities() // those of the calibrated one, as for scores
 	from.Report, from.Pick = can.Report, can.Pick
+	if from.Asked, err = r.askedOf(ctx, sums); err != nil {
+		return from, err
+	}
+	from.Ratings, err = r.ratings(scorer, r.cases(ctx, r.db, r.Record, false))
 	return from, err
 }
 
@@ -326,9 +310,11 @@ func (result Result) refresh(r *store.Run) error {
 	if err != nil {
 		return err
 	}
-	if blind, err := discipline.BlindResults(book, discipline.OwnerOf(r.StudyPath, r.Study)); err != nil {
+	blind, err := discipline.BlindResults(book, discipline.OwnerOf(r.StudyPath, r.Study))
+	if err != nil {
 		return err
-	} else if len(blind) > 0 {
+	}
+	if len(blind) > 0 {
 		result.Analysis.Blind = blind
 		if result.Verdict != nil {
 			result.Verdict.Blind = result.Analysis.BlindValidations()
@@ -340,7 +326,7 @@ func (result Result) refresh(r *store.Run) error {
 	}
 	if was := result.Analysis.Discipline; was != nil && d.Budget == nil {
 		d.Budget = slices.Clone(was.Budget)
-		for i := range d.Budget { // of a DEV run
+		for i := range d.Budget { // cycles of a DEV run
 			d.Budget[i].Used = float64(len(d.Revisions))
 		}
 	}
@@ -352,15 +338,11 @@ func (result Result) refresh(r *store.Run) error {
 // addFromOutside adds to an analysis what does not come from the scores of the run:
 // the ledger, the run that is replicated, and blind validations.
 func (r *Run) addFromOutside(ctx context.Context, a *analyse.Analysis) error {
-	book, err := r.Book()
-	if err != nil {
-		return err
+	a.Agreements = r.Agreements
+	if discipline.SplitOf(r.Record) == study.SplitDev {
+		a.Discipline = &analyse.Discipline{Budget: []analyse.Used{r.Cycles()}}
 	}
-	a.Discipline, a.Agreements = discipline.Of(book, r.Record), r.Agreements
-	if a.Discipline != nil && r.Study.Split == study.SplitDev {
-		a.Discipline.Budget = []analyse.Used{r.Cycles(book)}
-	}
-	if a.Blind, err = discipline.BlindResults(book, r.Owner()); err != nil {
+	if err := (Result{Analysis: a}).refresh(r.Record); err != nil {
 		return err
 	}
 	return r.replicate(ctx, r.db, a)

@@ -61,12 +61,9 @@ func (x *Experiment) Widths(ctx context.Context, db *store.DB, wanted float64) (
 		return nil, fmt.Errorf("--width %v: want a number above 0, such as 0.1 for an interval from 0.75 to 0.85", wanted)
 	}
 	const remedy = "--width needs a run of the study with two replicates or more, such as one of few items: `scruple run` first"
-	if db == nil {
-		return nil, errors.New(remedy)
-	}
-	run, err := db.LastRun(ctx, x.Study.Name, x.Study.Split)
+	run, err := x.Find(ctx, db, "")
 	switch {
-	case errors.Is(err, store.ErrNotFound):
+	case err == nil && run == nil:
 		return nil, errors.New(remedy)
 	case err == nil:
 		err = CheckShown(ctx, db, run)
