@@ -40,6 +40,7 @@ type Estimate struct {
 	Demands    *Demands      `json:"demands,omitempty"`
 
 	loads plan.Loads
+	by    plan.Estimator
 }
 
 // A RulePlan says what a rule needs, and how often it would be met.
@@ -119,6 +120,49 @@ type ArmEstimate struct {
 	judgeCost  float64 // of CostUSD
 }
 
+func armEstimateOf(e plan.Estimate) ArmEstimate {
+	return ArmEstimate{e.Arm, quantitiesOf(e), e.Sampled, e.JudgeCalls, e.JudgeCostUSD}
+}
+
+// rest estimates arms on the items that they have trials of left, for not all items ask as much. Arms that
+// lack the same items are estimated together, as those of one shape share a sample.
+func (e *Estimate) rest(ctx context.Context, bench eval.Bench, left map[string][]eval.Trial) (map[string]ArmEstimate, error) {
+	of := map[string]ArmEstimate{}
+	type group struct {
+		items map[string]bool
+		arms  []eval.Arm
+	}
+	var groups []group
+	for i, arm := range bench.Arms() {
+		trials := left[arm.ID]
+		if of[arm.ID] = e.PerArm[i]; len(trials) == 0 || len(trials) == e.PerArm[i].Trials {
+			continue
+		}
+		items := map[string]bool{}
+		for _, t := range trials {
+			items[t.Item] = true
+		}
+		k := slices.IndexFunc(groups, func(g group) bool { return maps.Equal(g.items, items) })
+		if k < 0 {
+			k, groups = len(groups), append(groups, group{items: items})
+		}
+		groups[k].arms = append(groups[k].arms, arm)
+	}
+	for _, g := range groups {
+		by := e.by
+		items := slices.DeleteFunc(slices.Clone(by.Bench.Items()), func(it eval.Item) bool { return !g.items[it.ID] })
+		by.Bench = planning{bench, items, g.arms}
+		perArm, _, err := by.Estimates(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, arm := range perArm {
+			of[arm.Arm] = armEstimateOf(arm)
+		}
+	}
+	return of, nil
+}
+
 // Detectable is the smallest detectable effect of a study.
 type Detectable struct {
 	Clusters int     `json:"clusters"`          // independent units: items, or clusters of them
@@ -147,7 +191,7 @@ func (x *Experiment) Estimate(ctx context.Context, count plan.Counter) (*Estimat
 		return nil, err
 	}
 	e := &Estimate{Study: x.Study.Name, Items: len(x.Items()), Arms: len(perArm), Replicates: estimator.Replicates, Quantities: quantitiesOf(all),
-		JudgeCalls: all.JudgeCalls, PerArm: []ArmEstimate{}, loads: all.Loads}
+		JudgeCalls: all.JudgeCalls, PerArm: mapped(perArm, armEstimateOf), loads: all.Loads, by: estimator}
 	if mostCalls := x.Bench.Capabilities().MostCalls; mostCalls != nil {
 		most, judge := 0, 0
 		for _, arm := range perArm {
@@ -155,9 +199,6 @@ func (x *Experiment) Estimate(ctx context.Context, count plan.Counter) (*Estimat
 			most, judge = most+arm.Trials*(asked+judged), judge+arm.Trials*judged
 		}
 		e.MostCalls, e.MostJudge = &most, &judge
-	}
-	for _, arm := range perArm {
-		e.PerArm = append(e.PerArm, ArmEstimate{arm.Arm, quantitiesOf(arm), arm.Sampled, arm.JudgeCalls, arm.JudgeCostUSD})
 	}
 	if e.Detectable, err = x.detectable(); err != nil {
 		return nil, err
@@ -382,6 +423,10 @@ func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, re
 	if err != nil {
 		return nil, err
 	}
+	rest, err := e.rest(ctx, bench, pending)
+	if err != nil {
+		return nil, err
+	}
 	cost := 0.0
 	add := func(stage eval.Stage, calls, costUSD float64, from lookups) {
 		known, saved := from.shares()
@@ -391,20 +436,21 @@ func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, re
 		cost += costUSD * (1 - saved)
 	}
 	for _, arm := range e.PerArm {
-		all, judged := math.NaN(), float64(arm.judgeCalls)
-		if arm.CostUSD != nil {
-			all = *arm.CostUSD
-		}
-		if trials := pending[arm.Arm]; len(trials) > 0 && arm.Trials > 0 {
+		if trials, of := pending[arm.Arm], rest[arm.Arm]; len(trials) > 0 && of.Trials > 0 {
 			own, judge, err := x.lookUp(ctx, in, trials, judges[arm.Arm])
 			if err != nil {
 				return nil, err
 			}
-			share := float64(len(trials)) / float64(arm.Trials)
-			add(eval.StageRun, share*(float64(arm.Calls)-judged), share*max(0, all-arm.judgeCost), own)
-			add(eval.StageJudge, share*judged, share*arm.judgeCost, judge)
+			all := math.NaN()
+			if of.CostUSD != nil {
+				all = *of.CostUSD
+			}
+			share := float64(len(trials)) / float64(of.Trials)
+			add(eval.StageRun, share*float64(of.Calls-of.judgeCalls), share*max(0, all-of.judgeCost), own)
+			add(eval.StageJudge, share*float64(of.judgeCalls), share*of.judgeCost, judge)
 		}
 		if n := float64(len(judging[arm.Arm])); n > 0 {
+			judged := float64(arm.judgeCalls)
 			a, calls := asked[arm.Arm], judged*n/float64(arm.Trials)
 			if m := len(a.calls[1]); m > 0 { // else their items had other names
 				calls = 0

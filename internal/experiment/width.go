@@ -92,8 +92,12 @@ func (x *Experiment) Widths(ctx context.Context, db *store.DB, wanted float64) (
 			of = append(of, d)
 		}
 	}
-	if err == nil && (run.Replicates < 2 || len(of) == 0) {
-		err = fmt.Errorf("run %s has %d replicate: %s", run.ID, run.Replicates, remedy)
+	switch {
+	case err != nil:
+	case run.Replicates < 2:
+		err = fmt.Errorf("run %s has one replicate: %s", run.ID, remedy)
+	case len(of) == 0:
+		err = fmt.Errorf("run %s has no arm with scores of two items or more: --width needs them", run.ID)
 	}
 	if err != nil {
 		return nil, err
