@@ -16,8 +16,8 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	if c.problem != nil {
 		return nil, c.problem
 	}
-	for arm := range c.arms {
-		c.turn(arm, len(c.items))
+	for i := range c.arms {
+		c.turn(&c.arms[i], len(c.items))
 	}
 	a := &Analysis{Format: Format, Study: q.Study, Run: q.Run, Metrics: c.metrics(q), Asked: from.Asked}
 	if err := c.outcomes(a, from); err != nil {
@@ -26,7 +26,10 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	a.Run.AtLook = a.Run.Looks != nil && a.Run.Looks.Planned > 0 && a.Run.Done < a.Run.Planned && a.Run.Unjudged == 0 && c.whole(a.Run.Replicates)
 	a.markSimulatedJudges(from)
 	if from.Ratings != nil {
-		c.rated = from.Ratings.byArm()
+		of := from.Ratings.byArm()
+		for i := range c.arms {
+			c.arms[i].rated = of[c.arms[i].ID]
+		}
 	}
 	selections := c.selections()
 	if q.Overall {
@@ -119,25 +122,25 @@ func (c *Collector) metrics(q Question) []Metric {
 // outcomes lists the arms with their trial outcomes, contestants first.
 func (c *Collector) outcomes(a *Analysis, from Sources) (err error) {
 	for _, role := range []eval.Role{eval.RoleArm, eval.RoleBaseline} {
-		for i, arm := range c.arms {
+		for i := range c.arms {
+			arm := &c.arms[i]
 			if arm.Role != role {
 				continue
 			}
-			t := c.tallies[i]
 			a.Arms = append(a.Arms, Arm{ID: arm.ID, Levels: arm.Levels, Role: arm.Role, Simulated: arm.Simulated, Given: arm.Given, NoRun: slices.Contains(from.NoRun, arm.ID),
-				Planned: a.Run.Items * a.Run.Replicates, OK: t.kinds[eval.OK], Malformed: t.kinds[eval.Malformed],
-				Refused: t.kinds[eval.Refused], Failed: t.kinds[eval.Failed], Reasons: counts(t.reasons), Notes: counts(t.notes)})
+				Planned: a.Run.Items * a.Run.Replicates, OK: arm.kinds[eval.OK], Malformed: arm.kinds[eval.Malformed],
+				Refused: arm.kinds[eval.Refused], Failed: arm.kinds[eval.Failed], Reasons: counts(arm.reasons), Notes: counts(arm.notes)})
 			added := &a.Arms[len(a.Arms)-1]
-			if added.Intervals, err = c.intervals(i, 1-a.Study.Alpha); err != nil {
+			if added.Intervals, err = c.intervals(arm, 1-a.Study.Alpha); err != nil {
 				return fmt.Errorf("estimating the shares of outcomes of %s: %w", arm.ID, err)
 			}
 		}
 	}
 	for i := range c.arms {
-		for _, n := range c.tallies[i].kinds {
+		for _, n := range c.arms[i].kinds {
 			a.Run.Done += n
 		}
-		a.Run.Failed += c.tallies[i].kinds[eval.Failed]
+		a.Run.Failed += c.arms[i].kinds[eval.Failed]
 	}
 	for _, n := range from.Calls {
 		a.addTo(n.Arm, func(arm *Arm) { arm.addCalls(n) })
@@ -253,7 +256,8 @@ func (c *Collector) samples(a *Analysis, q Question, from Sources) error {
 	}
 	better := c.suite.Metrics[metric].HigherIsBetter
 	for _, arm := range arms {
-		values := c.values(&c.a, c.armIdx[arm.ID], metric)
+		k := c.armIdx[arm.ID]
+		values := c.values(&c.a, k, metric)
 		ranked := ranked(values)
 		n := min(q.Samples, len(ranked)/2)
 		if len(ranked) == 1 {
@@ -261,12 +265,12 @@ func (c *Collector) samples(a *Analysis, q Question, from Sources) error {
 		}
 		top := slices.Clone(ranked[max(n, len(ranked)-n):])
 		slices.Reverse(top)
-		for k, i := range slices.Concat(top, ranked[:n]) {
+		for place, i := range slices.Concat(top, ranked[:n]) {
 			rank := "worst"
-			if k < len(top) == better {
+			if place < len(top) == better {
 				rank = "best"
 			}
-			t := eval.Trial{Item: c.items[i].ID, Arm: arm.ID, Replicate: cmp.Or(c.later[[2]int{c.armIdx[arm.ID], i}], 1)}
+			t := eval.Trial{Item: c.items[i].ID, Arm: arm.ID, Replicate: cmp.Or(c.arms[k].later[i], 1)}
 			if err := show(Sample{Rank: rank, Metric: q.Primary[0], Score: Number(values[i].num / values[i].den)}, t); err != nil {
 				return err
 			}

@@ -21,6 +21,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/stats"
 )
 
 // A Number may be undefined.
@@ -428,6 +429,10 @@ type Bounds struct {
 	Value Number `json:"value"`
 	Low   Number `json:"low"`
 	High  Number `json:"high"`
+}
+
+func boundsOf(value float64, ci stats.Interval) Bounds {
+	return Bounds{Number(value), Number(ci.Low), Number(ci.High)}
 }
 
 // A Comparison is the difference A − B of two arms on the items that both have.

@@ -35,7 +35,7 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection)
 	draft.draft = true
 	family := map[int]contest{} // by index of the comparison
 	for _, k := range contests {
-		k.a, k.b = c.values(&c.a, c.armIdx[k.pair.A], k.metric), c.values(&c.b, c.armIdx[k.pair.B], k.metric)
+		k.a, k.b = c.scoresOf(&c.a, k.pair.A, k.metric), c.scoresOf(&c.b, k.pair.B, k.metric)
 		for _, s := range selections {
 			if s.stratum != nil && (!k.first || k.pair.Contrast) {
 				continue
@@ -62,7 +62,7 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection)
 		a.Study.Family.Tests = max(a.Study.Family.Tests, len(families[name]))
 		err := adjust(a, q, families[name], func(index int, level float64) (Comparison, error) {
 			k := family[index]
-			k.a, k.b = c.values(&c.a, c.armIdx[k.pair.A], k.metric), c.values(&c.b, c.armIdx[k.pair.B], k.metric)
+			k.a, k.b = c.scoresOf(&c.a, k.pair.A, k.metric), c.scoresOf(&c.b, k.pair.B, k.metric)
 			final := t
 			final.level = level
 			return c.compareWithBounds(k, selections[0], final)
@@ -155,8 +155,8 @@ func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error
 		return r, nil
 	}
 	m.parts = partsOf(t.q.Run.Replicates)
-	m.numA, m.denA = c.clusters.sum(&c.sumA, both, func(i int) cell { return c.fraction(k.metric, k.a[i]) })
-	m.numB, m.denB = c.clusters.sum(&c.sumB, both, func(i int) cell { return c.fraction(k.metric, k.b[i]) })
+	m.numA, m.denA = c.clusters.sum(&c.sumA, both, k.a.fraction)
+	m.numB, m.denB = c.clusters.sum(&c.sumB, both, k.b.fraction)
 	if t.q.Run.Exploratory() {
 		err := errors.Join(r.describe(m, &metric), c.differenceByPeople(&r, k, selection{s.stratum, both}, t))
 		return r, k.failed(metric, err)
@@ -176,7 +176,7 @@ func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error
 func (c *Collector) match(r *Comparison, k contest, s selection) (m matched, both []int) {
 	metric := &c.suite.Metrics[k.metric]
 	for _, i := range s.items {
-		x, y := k.a[i], k.b[i]
+		x, y := k.a.values[i], k.b.values[i]
 		a, b := x.num/x.den, y.num/y.den
 		switch {
 		case !(x.den > 0 || y.den > 0):

@@ -9,14 +9,12 @@ import (
 	"github.com/scruple-eval/scruple/stats"
 )
 
-// A contest is a pair on one metric, with both arms' values by item.
+// A contest is a pair on one metric, with the scores of both arms.
 type contest struct {
 	pair   Pair
 	metric int
 	first  bool // the pair's first metric, which is also compared by stratum
-	a, b   []cell
-	// atA and atB are what missing rows of a metric with an estimator are taken for.
-	atA, atB end
+	a, b   armScores
 }
 
 // failed adds what was compared to an error.
