@@ -20,7 +20,7 @@ func (r Rule) unscored(a *analyse.Analysis, state State) string {
 	if why != "" {
 		return why
 	}
-	gaps := r.gaps(a)
+	gaps, apart := r.gaps(a)
 	for _, g := range gaps {
 		if g.said != "" {
 			missing = with(missing, g.said)
@@ -30,11 +30,10 @@ func (r Rule) unscored(a *analyse.Analysis, state State) string {
 	if len(missing) == 0 || state == Undecided {
 		return ""
 	}
-	ways, all := r.corners(gaps)
-	if !all {
-		return fmt.Sprintf("scores are missing in too many strata to try all of their ends together (more than %d): %s", mostCorners, strings.Join(missing, ", "))
+	if len(gaps) > mostCorners && apart {
+		return fmt.Sprintf("scores are missing of too many results to try all of their ends together (more than %d), split the rule: %s", mostCorners, strings.Join(missing, ", "))
 	}
-	for _, way := range ways {
+	for _, way := range corners(len(gaps)) {
 		var c Condition
 		if r.settle(&c, filled(a, gaps, way)); c.State == state {
 			continue
@@ -193,19 +192,26 @@ func (x call) ofAnswers(a *analyse.Analysis) (gaps []gap) {
 	}}}
 }
 
-// gaps are those of all that a rule reads.
-func (r Rule) gaps(a *analyse.Analysis) (gaps []gap) {
+// gaps are those of all that a rule reads. They go apart if it reads several results with gaps: then it
+// may depend on one at its least and another at its most. One extreme of strata is at its own where all are.
+func (r Rule) gaps(a *analyse.Analysis) (gaps []gap, apart bool) {
+	results := 0
 	for _, x := range r.calls {
 		if x.gaps == nil {
 			continue
 		}
-		for _, g := range x.gaps(x, a) {
+		found := x.gaps(x, a)
+		if len(found) > 0 {
+			results++
+			apart = results > 1 || x.name == "p_min" // which leaves out strata by their differences
+		}
+		for _, g := range found {
 			if !slices.ContainsFunc(gaps, func(o gap) bool { return o.of == g.of }) {
 				gaps = append(gaps, g)
 			}
 		}
 	}
-	return gaps
+	return gaps, apart
 }
 
 // in reports whether a call reads results of a stratum; nil: of all items.
@@ -227,42 +233,31 @@ func (x call) compares(a, b, metric string) bool {
 // mostCorners bounds the gaps of a rule whose ends are combined.
 const mostCorners = 10
 
-// corners are the ways in which each gap of a rule is at its least, −1, or at its most, 1. Of more than
-// mostCorners of them they are those in which one is, or all are at the same end, and not all
-// that matter if strata are compared with each other.
-func (r Rule) corners(gaps []gap) (ways [][]int, all bool) {
-	if len(gaps) > mostCorners {
-		for _, to := range []int{-1, 1} {
-			for i := range gaps {
-				one := make([]int, len(gaps))
-				one[i] = to
-				ways = append(ways, one)
-			}
-			ways = append(ways, slices.Repeat([]int{to}, len(gaps)))
-		}
-		return ways, !r.combinesStrata()
+// corners are the ways in which each of some gaps is at its least, false, or at its most. Of more than
+// mostCorners they are those in which all are at the same end.
+func corners(gaps int) (ways [][]bool) {
+	if gaps > mostCorners {
+		return [][]bool{slices.Repeat([]bool{false}, gaps), slices.Repeat([]bool{true}, gaps)}
 	}
-	for mask := range 1 << len(gaps) {
-		way := make([]int, len(gaps))
+	for mask := range 1 << gaps {
+		way := make([]bool, gaps)
 		for i := range way {
-			way[i] = 2*(mask>>i&1) - 1
+			way[i] = mask>>i&1 == 1
 		}
 		ways = append(ways, way)
 	}
-	return ways, true
+	return ways
 }
 
 // filled returns the analysis with its gaps at their ends.
-func filled(a *analyse.Analysis, gaps []gap, way []int) *analyse.Analysis {
+func filled(a *analyse.Analysis, gaps []gap, most []bool) *analyse.Analysis {
 	at := *a
 	at.Arms, at.Estimates, at.Comparisons, at.Replications, at.Blind = slices.Clone(a.Arms), slices.Clone(a.Estimates), slices.Clone(a.Comparisons), slices.Clone(a.Replications), slices.Clone(a.Blind)
 	for i := range at.Blind {
 		at.Blind[i].Comparisons = slices.Clone(at.Blind[i].Comparisons)
 	}
 	for i, g := range gaps {
-		if way[i] != 0 {
-			g.set(&at, way[i] > 0)
-		}
+		g.set(&at, most[i])
 	}
 	return &at
 }
@@ -273,17 +268,6 @@ func lacks(a *analyse.Analysis, c analyse.Comparison) bool {
 		e, _ := a.Estimate(arm, c.Metric)
 		return e.Unscored > 0
 	})
-}
-
-// combinesStrata reports whether a rule reads several results of strata, whose ends can go apart.
-func (r Rule) combinesStrata() bool {
-	n := 0
-	for _, x := range r.calls {
-		if x.takes("stratum") || x.takes("stratum=value") {
-			n++
-		}
-	}
-	return n > 1 || n == 1 && slices.ContainsFunc(r.calls, func(x call) bool { return x.name == "p_min" })
 }
 
 // spread sets the number of items of an estimate and their standard deviation to an end of what they

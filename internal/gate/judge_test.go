@@ -297,7 +297,7 @@ func TestMissingOfStrata(t *testing.T) {
 		{"diff_in('ctn','plain','composite','type=0') - diff_in('ctn','plain','composite','type=1') < 0.05", 3, "could reverse this"},
 		{"diff_max('ctn','plain','composite','type') - diff_min('ctn','plain','composite','type') < 0.09", 3, ""},
 		{"diff_min('ctn','plain','composite','type') > 0.05", 11, ""}, // one result alone: all at one end decide
-		{"diff_max('ctn','plain','composite','type') - diff_min('ctn','plain','composite','type') < 0.09", 11, "in too many strata to try all of their ends"},
+		{"diff_max('ctn','plain','composite','type') - diff_min('ctn','plain','composite','type') < 0.09", 11, "of too many results to try all of their ends"},
 	} {
 		rules, problems := gate.Compile(rule(c.that), factor)
 		if len(problems) > 0 {
@@ -306,6 +306,34 @@ func TestMissingOfStrata(t *testing.T) {
 		got := rules.Decide(study(c.strata)).Conditions[0]
 		if (got.State == gate.Pass) != (c.want == "") || !strings.Contains(got.Reason, c.want) {
 			t.Errorf("%s in %d strata: %s %q, want %q", c.that, c.strata, got.State, got.Reason, c.want)
+		}
+	}
+}
+
+// TestMissingOfMany: of more results than can be tried together, one may be at its least where another
+// is at its most.
+func TestMissingOfMany(t *testing.T) {
+	a := analysis(0.1, 0.01, 0.5)
+	a.Study.MaxUnscored = 0.05
+	known := names
+	known.Arms, a.Estimates = nil, nil
+	terms := []string{"value('a0','composite') > 0.5", "value('a1','composite') < 0.5"}
+	for i := range 11 {
+		id := fmt.Sprint("a", i)
+		known.Arms = append(known.Arms, id)
+		a.Estimates = append(a.Estimates, analyse.Estimate{Arm: id, Metric: "composite", Items: 100, Unscored: 4, UnscoredShare: 0.04,
+			Bounds: analyse.Bounds{Value: analyse.Number(0.52 - 0.04*float64(i%2))}, Least: &analyse.Bounds{Value: 0.45}, Most: &analyse.Bounds{Value: 0.55}})
+		if i > 1 {
+			terms = append(terms, fmt.Sprintf("value('%s','composite') > 0.9", id))
+		}
+	}
+	for n, want := range map[int]string{2: "could reverse this", 11: "too many results to try all of their ends"} {
+		rules, problems := gate.Compile(rule(strings.Join(terms[:n], " or ")), known)
+		if len(problems) > 0 {
+			t.Fatal(problems[0])
+		}
+		if c := rules.Decide(a).Conditions[0]; c.State != gate.Undecided || !strings.Contains(c.Reason, want) {
+			t.Errorf("%d results: %s %q, want %q", n, c.State, c.Reason, want)
 		}
 	}
 }
