@@ -140,15 +140,30 @@ func (c *Collector) differenceByPeople(r *Comparison, k contest, s selection, t 
 	return nil
 }
 
-// Moved is the estimate if the judge erred by the opposite of a number more than it does.
+// Moved is the estimate if the judge erred by the opposite of a number more than it does, whatever its
+// missing scores are.
 func (e Estimate) Moved(by Number) Estimate {
-	e.Bounds = Bounds{e.Value + by, e.Low + by, e.High + by}
+	e.Bounds = e.Bounds.moved(by)
+	for _, bound := range []**Bounds{&e.Least, &e.Most} {
+		if *bound != nil {
+			moved := (*bound).moved(by)
+			*bound = &moved
+		}
+	}
 	return e
 }
 
+func (b Bounds) moved(by Number) Bounds { return Bounds{b.Value + by, b.Low + by, b.High + by} }
+
 // Moved is the comparison if the judge's errors on the arms differed by the opposite of a
-// number more than they do. Its p-values say only whether the interval excludes 0.
+// number more than they do, whatever its missing scores are. Its p-values say only whether the interval excludes 0.
 func (c Comparison) Moved(by Number) Comparison {
+	for _, bound := range []**Comparison{&c.Least, &c.Most} {
+		if *bound != nil {
+			moved := (*bound).Moved(by)
+			*bound = &moved
+		}
+	}
 	c.Diff, c.Low, c.High, c.EquivLow, c.EquivHigh = c.Diff+by, c.Low+by, c.High+by, c.EquivLow+by, c.EquivHigh+by
 	if c.P.Defined() {
 		c.P = 1

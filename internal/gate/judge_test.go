@@ -337,3 +337,25 @@ func TestMissingOfMany(t *testing.T) {
 		}
 	}
 }
+
+// TestJudgeAndMissing: the error of a judge that would reverse a rule is the one that does so with the
+// missing scores at their worst.
+func TestJudgeAndMissing(t *testing.T) {
+	for that, want := range map[string]string{
+		"diff_low('ctn','plain','composite') > 0": "a difference of 3.2 points between its errors on ctn and on plain would reverse this",
+		"low('ctn','composite') > 0.7":            "an error of 3.2 points on ctn would reverse this",
+	} {
+		a := analysis(0.1, 0.01, 0.5) // the interval is 0.08 to 0.12
+		a.Study.MaxUnscored = 0.05
+		a.Metrics = []analyse.Metric{{Name: "composite", Min: 0, Max: 1}}
+		e, c := &a.Estimates[0], &a.Comparisons[0]
+		e.JudgeAlone, e.Unscored, e.UnscoredShare = true, 2, 0.02
+		e.Least, e.Most = &analyse.Bounds{Value: 0.781, Low: 0.731, High: 0.831}, &analyse.Bounds{Value: 0.8, Low: 0.75, High: 0.85}
+		least, most := *c, *c
+		least.Diff, least.Low, least.High = 0.051, 0.031, 0.071
+		c.Least, c.Most = &least, &most
+		if got := strings.Join(compile(t, rule(that)).Decide(a).Conditions[0].Warnings, "\n"); !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", that, got, want)
+		}
+	}
+}
