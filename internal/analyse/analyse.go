@@ -65,41 +65,43 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 		a.Judges, a.Tables = []Judge{j}, append(a.Tables, q.Calibration.Tables...)
 	}
 	if from.Ratings != nil {
-		var err error
 		if a.JudgeAndPeople, err = judgeAndPeople(from.Ratings, q.level()); err != nil {
 			return nil, err
 		}
 	}
+	for _, add := range []func(*Analysis, Question, Sources) error{c.tables, c.samples, c.troubles} {
+		if err := add(a, q, from); err != nil {
+			return nil, err
+		}
+	}
+	a.CutPrompts = CutsOf(from.Cuts)
+	a.Warnings = append(mixedSettings(from.Mixed), warnings(a, q)...)
+	return a, nil
+}
+
+// tables adds the tables and figures of the suite, what no arm solved, and ranks.
+func (c *Collector) tables(a *Analysis, q Question, from Sources) error {
+	var blocks []eval.Block
 	if from.Report != nil {
 		var shown eval.Results = results{a, from.Cases, panel{c, q}}
 		if q.Run.Exploratory() {
 			shown = describing{shown}
 		}
-		blocks, err := from.Report(shown)
-		if err != nil {
-			return nil, fmt.Errorf("computing the tables of the suite: %w", err)
-		}
-		for _, b := range blocks {
-			if b.Table != nil {
-				a.Tables = append(a.Tables, *b.Table)
-			}
-			if b.Figure != nil {
-				a.Figures = append(a.Figures, *b.Figure)
-			}
+		var err error
+		if blocks, err = from.Report(shown); err != nil {
+			return fmt.Errorf("computing the tables of the suite: %w", err)
 		}
 	}
 	unsolved, err := c.unsolved(q, from)
-	for _, t := range []*eval.Table{unsolved, a.ranks(q)} {
-		if t != nil {
-			a.Tables = append(a.Tables, *t)
+	for _, b := range append(blocks, eval.Block{Table: unsolved}, eval.Block{Table: a.ranks(q)}) {
+		if b.Table != nil {
+			a.Tables = append(a.Tables, *b.Table)
+		}
+		if b.Figure != nil {
+			a.Figures = append(a.Figures, *b.Figure)
 		}
 	}
-	if err := cmp.Or(err, c.samples(a, q, from), c.troubles(a, from)); err != nil {
-		return nil, err
-	}
-	a.CutPrompts = CutsOf(from.Cuts)
-	a.Warnings = append(append(a.Warnings, mixedSettings(from.Mixed)...), warnings(a, q)...)
-	return a, nil
+	return err
 }
 
 func (c *Collector) metrics(q Question) []Metric {
@@ -158,16 +160,17 @@ func (c *Collector) outcomes(a *Analysis, from Sources) (err error) {
 		if v.Version != "" {
 			a.addTo(v.Arm, func(arm *Arm) {
 				arm.Versions = append(arm.Versions, Count{v.Version, v.Calls})
-				arm.Simulated = arm.Simulated || strings.HasPrefix(v.Version, eval.SimulatedVersion)
+				arm.Simulated = arm.Simulated || simulated(v.Version)
 			})
 		}
 	}
 	return nil
 }
 
+func simulated(version string) bool { return strings.HasPrefix(version, eval.SimulatedVersion) }
+
 // markSimulatedJudges marks the arms that a simulated judge judged, and lists such judges.
 func (a *Analysis) markSimulatedJudges(from Sources) {
-	simulated := func(version string) bool { return strings.HasPrefix(version, eval.SimulatedVersion) }
 	for _, v := range from.JudgedBy {
 		if simulated(v.Version) {
 			a.addTo(v.Arm, func(arm *Arm) { arm.SimulatedJudge = true })
@@ -406,7 +409,7 @@ func warnings(a *Analysis, q Question) []string {
 	case looked != "" && !a.Run.Exploratory():
 		first = append(first, looked)
 	}
-	if !a.Run.Complete() && !a.Run.AtLook {
+	if a.Run.Interrupted() {
 		unfinished := fmt.Sprintf("the run is unfinished: %d of %s done", a.Run.Done, text.Plural(a.Run.Planned, "trial", "trials"))
 		if a.Run.Unjudged > 0 {
 			unfinished += fmt.Sprintf("; the judge has not judged %d of them", a.Run.Unjudged)
@@ -455,6 +458,14 @@ func listed(names []string) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
+}
+
+// Broken says which share of trials failed, if it is more than the study allows; "" if not.
+func (a *Analysis) Broken() string {
+	if share, of := a.WorstFailures(); share > a.Run.MaxFailed {
+		return fmt.Sprintf("%.1f %% of %s, the limit is %.1f %%", 100*share, of, 100*a.Run.MaxFailed)
+	}
+	return ""
 }
 
 // WorstFailures returns the largest share of failed trials of any arm, of those that are done, or the

@@ -167,6 +167,9 @@ type Run struct {
 // has a judge, was judged.
 func (r Run) Complete() bool { return r.Done == r.Planned && r.Unjudged == 0 }
 
+// Interrupted reports whether the run is unfinished, and not at a planned look.
+func (r Run) Interrupted() bool { return !r.Complete() && !r.AtLook }
+
 // Exploratory reports whether the results of the run only describe, because prompts are
 // changed until they look good on its items, or on some of them in a study without a split.
 // Everything that shows or uses results asks this method.

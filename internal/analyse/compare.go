@@ -1,7 +1,6 @@
 package analyse
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -141,34 +140,41 @@ func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error
 	p, u := k.pair, Undefined()
 	r := Comparison{A: p.A, B: p.B, Metric: metric.Name, Primary: p.Primary, Family: p.Family, Contrast: p.Contrast, Stratum: s.stratum,
 		MeanA: u, MeanB: u, Reading: Untested(u, ""), Level: u, T: u, DF: u, Effect: Effect{u, u, u}}
+	how := c.compareFractions
 	if metric.Estimate != nil {
-		err := c.compareRows(&r, k, s, t)
-		return r, k.failed(metric, err)
+		how = c.compareRows
 	}
-	m, both := c.match(&r, k, s)
+	if err := how(&r, k, s, t); err != nil {
+		return r, fmt.Errorf("comparing %s with %s by %s: %w", p.A, p.B, metric.Name, err)
+	}
+	r.clip(metric.Max - metric.Min)
+	return r, nil
+}
+
+func (c *Collector) compareFractions(r *Comparison, k contest, s selection, t tester) error {
+	metric := &c.suite.Metrics[k.metric]
+	m, both := c.match(r, k, s)
 	r.Pairs = len(m.xs)
 	left := "left out"
 	if t.fits[k.metric] != nil && s.stratum == nil {
 		left = "counted only in the mixed model"
 	}
 	if !r.paired(left) {
-		return r, nil
+		return nil
 	}
 	m.parts = partsOf(t.q.Run.Replicates)
 	m.numA, m.denA = c.clusters.sum(&c.sumA, both, k.a.fraction)
 	m.numB, m.denB = c.clusters.sum(&c.sumB, both, k.b.fraction)
+	var err error
 	if t.q.Run.Exploratory() {
-		err := errors.Join(r.describe(m, &metric), c.differenceByPeople(&r, k, selection{s.stratum, both}, t))
-		return r, k.failed(metric, err)
+		err = r.describe(m, metric)
+	} else {
+		err = t.test(r, m, k, metric)
 	}
-	if err := t.test(&r, m, k, &metric); err != nil {
-		return r, k.failed(metric, err)
+	if err != nil {
+		return err
 	}
-	if err := c.differenceByPeople(&r, k, selection{s.stratum, both}, t); err != nil {
-		return r, k.failed(metric, err)
-	}
-	r.clip(metric.Max - metric.Min)
-	return r, nil
+	return c.differenceByPeople(r, k, selection{s.stratum, both}, t)
 }
 
 // match pairs the scores of the items that both arms have, counts wins, losses and items of one arm,

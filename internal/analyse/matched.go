@@ -1,7 +1,6 @@
 package analyse
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -15,14 +14,6 @@ type contest struct {
 	metric int
 	first  bool // the pair's first metric, which is also compared by stratum
 	a, b   armScores
-}
-
-// failed adds what was compared to an error.
-func (k contest) failed(metric eval.Metric, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("comparing %s with %s by %s: %w", k.pair.A, k.pair.B, metric.Name, err)
 }
 
 // noise bounds the rounding error of the score of an item, which sums the scores of its

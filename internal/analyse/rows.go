@@ -349,7 +349,6 @@ func (c *Collector) compareRows(r *Comparison, k contest, s selection, t tester)
 	}})
 	r.P = Number(claim.P)
 	r.Low, r.High, r.EquivLow, r.EquivHigh = t.limits(claim)
-	r.clip(m.Max - m.Min)
 	r.note("", len(a), text.Plural(len(a), "cluster", "clusters"))
 	return nil
 }

@@ -67,6 +67,9 @@ func (f function) arms() (n int) {
 	return n
 }
 
+// effect reports whether it is Cohen's d, or an end of its interval.
+func (f function) effect() bool { return f.name == "d" || strings.HasPrefix(f.name, "d_") }
+
 func (f function) usage() string {
 	var names []string
 	for _, n := range f.names[:f.given()] {

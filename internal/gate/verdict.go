@@ -270,8 +270,8 @@ func scoresLacking(a *analyse.Analysis, c analyse.Comparison, m analyse.Metric) 
 	if share := float64(a.Run.LeftOut) / float64(max(1, a.Run.Items+a.Run.LeftOut)); share > a.Study.MaxUnscored {
 		return fmt.Sprintf("%.1f %% of the items of the older run are left out, the limit is %.1f %%", 100*share, 100*a.Study.MaxUnscored)
 	}
-	if share, of := a.WorstFailures(); share > a.Run.MaxFailed {
-		return fmt.Sprintf("%.1f %% of %s, the limit is %.1f %%", 100*share, of, 100*a.Run.MaxFailed)
+	if why := a.Broken(); why != "" {
+		return why
 	}
 	for _, arm := range []string{c.A, c.B} {
 		e, _ := a.Estimate(arm, c.Metric)
