@@ -379,7 +379,7 @@ func (x call) reach(metrics []eval.Metric) (low, high float64) {
 		return unbounded, unbounded // they are no evidence
 	case !x.takes("metric"):
 		return 0, 0 // trials that failed
-	case i < 0 || strings.HasPrefix(x.name, "d_") || x.name == "d":
+	case i < 0 || x.effect():
 		return low, high
 	}
 	m := metrics[i]
@@ -527,6 +527,13 @@ func (r Rule) reversal(a *analyse.Analysis, state State) string {
 	least, said := math.Inf(1), ""
 	if len(r.across) > 0 || slices.ContainsFunc(a.Estimates, func(e analyse.Estimate) bool { return e.Stratum != nil && r.readsOfJudge(e) }) {
 		said = "how its errors enter a stratum, or a comparison across a factor, is not known"
+	}
+	for _, x := range r.calls {
+		n := x.arms()
+		unmoved := x.effect() || x.apart && !x.outside && x.in(nil)
+		if said == "" && unmoved && slices.ContainsFunc(x.args[:n], func(arm string) bool { return judgeAlone(a, arm, x.args[n]) }) {
+			said = fmt.Sprintf("how its errors enter %s is not known", x.name)
+		}
 	}
 	try := func(metric, between string, move func(moved *analyse.Analysis, by analyse.Number)) {
 		m, _ := a.Metric(metric)

@@ -359,3 +359,27 @@ func TestJudgeAndMissing(t *testing.T) {
 		}
 	}
 }
+
+// TestErrorsNotTried: a rule on what the error of a judge is not tried on says so.
+func TestErrorsNotTried(t *testing.T) {
+	for that, of := range map[string]string{
+		"d('ctn','plain','composite') > 0.3":        "d",
+		"d_low('plain','ctn','composite') > -0.1":   "d_low",
+		"sd('ctn','composite') < 0.5":               "sd",
+		"change('ctn','plain','composite') > -0.1":  "change",
+		"sd('plain','composite') < 0.5":             "",
+		"pairs('ctn','plain','composite') > 50":     "",
+		"blind_min('ctn','plain','composite') > -1": "",
+	} {
+		a := analysis(0.1, 0.01, 0.5)
+		a.Metrics = []analyse.Metric{{Name: "composite", Min: 0, Max: 1}}
+		a.Estimates[0].JudgeAlone = true
+		a.Replications = []analyse.Replication{{A: "ctn", B: "plain", Metric: "composite"}}
+		a.Blind = []analyse.BlindResult{{Documents: 9, Comparisons: []analyse.BlindComparison{{A: "ctn", B: "plain", Metric: "composite"}}}}
+		c := compile(t, rule(that)).Decide(a).Conditions[0]
+		got, want := strings.Join(c.Warnings, "\n"), "rests on the judge alone for composite of ctn, whom nobody checked: how its errors enter "+of+" is not known"
+		if c.State != gate.Pass || c.JudgeAlone != (of != "") || of != "" && !strings.Contains(got, want) {
+			t.Errorf("%s: %s %v %q, want %q", that, c.State, c.JudgeAlone, got, want)
+		}
+	}
+}
