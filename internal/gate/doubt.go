@@ -518,8 +518,9 @@ func (r Rule) judgesDiffer(a *analyse.Analysis) string {
 	return ""
 }
 
-// steps is how finely errors of a judge are tried, in parts of the range of a metric.
-const steps = 400
+// Errors of a judge are tried in steps of the range of a metric, at first in strides: with many results
+// that lack scores each try takes a while.
+const steps, stride = 400, 20
 
 // reversal says which error of the judge would change the state of the rule: the smallest
 // difference between its errors on the two arms of a comparison, or error on one arm. It is
@@ -545,21 +546,32 @@ func (r Rule) reversal(a *analyse.Analysis, state State) string {
 			}
 			return
 		}
-		for k := 1; k <= steps && most*float64(k)/steps < least; k++ {
-			for _, by := range []float64{most * float64(k) / steps, -most * float64(k) / steps} {
-				moved := *a
-				moved.Estimates, moved.Comparisons = slices.Clone(a.Estimates), slices.Clone(a.Comparisons)
-				move(&moved, analyse.Number(by))
-				if r.apply(&moved).State == state {
+		size := func(k int) float64 { return most * float64(k) / steps }
+		reversed := func(by float64) bool {
+			moved := *a
+			moved.Estimates, moved.Comparisons = slices.Clone(a.Estimates), slices.Clone(a.Comparisons)
+			move(&moved, analyse.Number(by))
+			return r.apply(&moved).State != state
+		}
+		for k, found := stride, false; k <= steps && !found && size(k-stride) < least; k += stride {
+			for _, sign := range []float64{1, -1} {
+				if !reversed(sign * size(k)) {
 					continue
 				}
-				least = math.Abs(by)
-				size := fmt.Sprintf("%.3g", least)
-				if m.Max == 1 && m.Min >= -1 {
-					size = fmt.Sprintf("%.2g points", 100*least)
+				found = true
+				at := k - stride + 1
+				for at < k && !reversed(sign*size(at)) {
+					at++
 				}
-				said = fmt.Sprintf(between, size)
-				return
+				if size(at) >= least {
+					continue
+				}
+				least = size(at)
+				shown := fmt.Sprintf("%.3g", least)
+				if m.Max == 1 && m.Min >= -1 {
+					shown = fmt.Sprintf("%.2g points", 100*least)
+				}
+				said = fmt.Sprintf(between, shown)
 			}
 		}
 	}
