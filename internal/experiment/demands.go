@@ -66,7 +66,7 @@ func (x *Experiment) Demands(ctx context.Context, db *store.DB, path string, e *
 		}
 		models[m.ID], paces[m.ID] = m, p
 		of := plan.Load{}
-		for party, load := range e.loads {
+		for party, load := range e.made.loads {
 			if party.Model == m.ID {
 				of = of.Plus(load, 1)
 			}
@@ -80,10 +80,10 @@ func (x *Experiment) Demands(ctx context.Context, db *store.DB, path string, e *
 		d.Answers = append(d.Answers, p)
 		bytes, calls = bytes+of.Calls*p.Bytes, calls+of.Calls
 	}
-	asked, planned := e.loads, map[eval.Stage]int{eval.StageRun: e.Calls - e.JudgeCalls, eval.StageJudge: e.JudgeCalls}
+	asked, planned := e.made.loads, map[eval.Stage]int{eval.StageRun: e.Calls - e.JudgeCalls, eval.StageJudge: e.JudgeCalls}
 	if s := e.Standing; s != nil {
 		asked = plan.Loads{}
-		for party, load := range e.loads {
+		for party, load := range e.made.loads {
 			asked[party] = plan.Load{}.Plus(load, s.asked[party.Stage]/float64(max(1, planned[party.Stage])))
 		}
 	}

@@ -39,8 +39,13 @@ type Estimate struct {
 	Standing   *Standing     `json:"standing,omitempty"` // null without a store
 	Demands    *Demands      `json:"demands,omitempty"`
 
-	loads plan.Loads
+	made estimation
+}
+
+// An estimation is how an estimate was made, and what it loads the models with.
+type estimation struct {
 	by    plan.Estimator
+	loads plan.Loads
 }
 
 // A RulePlan says what a rule needs, and how often it would be met.
@@ -149,7 +154,7 @@ func (e *Estimate) rest(ctx context.Context, bench eval.Bench, left map[string][
 		groups[k].arms = append(groups[k].arms, arm)
 	}
 	for _, g := range groups {
-		by := e.by
+		by := e.made.by
 		items := slices.DeleteFunc(slices.Clone(by.Bench.Items()), func(it eval.Item) bool { return !g.items[it.ID] })
 		by.Bench = planning{bench, items, g.arms}
 		perArm, _, err := by.Estimates(ctx)
@@ -191,7 +196,7 @@ func (x *Experiment) Estimate(ctx context.Context, count plan.Counter) (*Estimat
 		return nil, err
 	}
 	e := &Estimate{Study: x.Study.Name, Items: len(x.Items()), Arms: len(perArm), Replicates: estimator.Replicates, Quantities: quantitiesOf(all),
-		JudgeCalls: all.JudgeCalls, PerArm: mapped(perArm, armEstimateOf), loads: all.Loads, by: estimator}
+		JudgeCalls: all.JudgeCalls, PerArm: mapped(perArm, armEstimateOf), made: estimation{estimator, all.Loads}}
 	if mostCalls := x.Bench.Capabilities().MostCalls; mostCalls != nil {
 		most, judge := 0, 0
 		for _, arm := range perArm {
