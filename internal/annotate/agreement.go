@@ -46,15 +46,6 @@ func (r *Result) Agreements(source Source) (list []Agreement, err error) {
 		r.Uncompared = []string{"practice counts in no agreement"}
 		return nil, nil
 	}
-	var questions []*study.Question
-	if makesGold(r.Task) {
-		questions = append(questions, nil)
-	}
-	for _, q := range r.Task.Ask {
-		if q.Type != "text" {
-			questions = append(questions, &q)
-		}
-	}
 	var pairs [][2]series
 	for i, w := range r.Everyone {
 		for _, v := range r.Everyone[i+1:] {
@@ -64,7 +55,7 @@ func (r *Result) Agreements(source Source) (list []Agreement, err error) {
 	}
 	fresh := newFreshness(r.Task, source)
 	for _, p := range pairs {
-		for _, q := range questions {
+		for _, q := range compared(r.Task) {
 			g, err := r.compare(source, fresh, q, p[0], p[1])
 			if err != nil {
 				return nil, err

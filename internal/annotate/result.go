@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
@@ -31,7 +32,7 @@ type Coding struct {
 }
 
 // codings yields what people said of subjects.
-func codings(t study.Task, subjects []Subject, everyone []*Work) iter.Seq[Coding] {
+func codings(t study.Task, source GoldMaker, subjects []Subject, everyone []*Work) iter.Seq[Coding] {
 	coding := func(s Subject) Coding {
 		c := Coding{Subject: s}
 		for _, w := range everyone {
@@ -43,7 +44,7 @@ func codings(t study.Task, subjects []Subject, everyone []*Work) iter.Seq[Coding
 				c.skipped = c.skipped || g.Skip != ""
 			}
 		}
-		if len(c.First) > 0 && c.differ(t) {
+		if len(c.First) > 0 && c.differ(t, source) {
 			c.Final, c.By = nil, ""
 		}
 		for _, w := range slices.Backward(everyone) { // the first decision counts
@@ -63,21 +64,56 @@ func codings(t study.Task, subjects []Subject, everyone []*Work) iter.Seq[Coding
 }
 
 // differ reports whether people gave different answers.
-func (c *Coding) differ(t study.Task) bool {
-	return slices.ContainsFunc(c.First, func(g *Given) bool { return differ(t, c.First[0].Final, g.Final) })
+func (c *Coding) differ(t study.Task, source GoldMaker) bool {
+	return slices.ContainsFunc(c.First, func(g *Given) bool { return differ(t, source, c.First[0].Final, g.Final) })
 }
 
-// differ reports whether two answers differ in a question that is asked of all: a choice,
-// several, or a number. Texts and passages are compared only if the task has none of
-// these, and values only as text: gold needs one of them.
-func differ(t study.Task, a, b *Event) bool {
-	same := func(a, b string) bool { return text.Fold(a) == text.Fold(b) }
-	if makesGold(t) && !slices.EqualFunc(valuesOf(a.Answer.unitGold("")), valuesOf(b.Answer.unitGold("")), same) {
+// compared lists the questions whose answers can be the same, nil for gold as a whole: all but texts.
+func compared(t study.Task) (list []*study.Question) {
+	if makesGold(t) {
+		list = append(list, nil)
+	}
+	for _, q := range t.Ask {
+		if q.Type != "text" {
+			list = append(list, &q)
+		}
+	}
+	return list
+}
+
+// same reports whether two answers say the same of a question, or of gold as a whole if q is nil:
+// for agreement, for the lock and for decisions. Passages are a set.
+func same(t study.Task, source GoldMaker, q *study.Question, a, b *Event) (bool, error) {
+	switch {
+	case q == nil:
+		return source.Same(a.Subject.Item, a.Answer.unitGold(a.Subject.Unit), b.Answer.unitGold(b.Subject.Unit))
+	case q.Type == "span":
+		x, y := a.Answer.Spans(q.Name), b.Answer.Spans(q.Name)
+		return len(x) == len(y) && borders(x, y) == len(x), nil
+	}
+	return a.label(t, *q) == b.label(t, *q), nil
+}
+
+// differ reports whether people must decide between two answers. A text does only if it is the first
+// question, and any passage may show a value of gold. Gold that cannot be compared differs.
+func differ(t study.Task, source GoldMaker, a, b *Event) bool {
+	if q := t.Ask[0]; q.Type == "text" && a.label(t, q) != b.label(t, q) {
 		return true
 	}
+	return slices.ContainsFunc(compared(t), func(q *study.Question) bool {
+		if makesGold(t) && q != nil && q.Name == goldQuote {
+			return false
+		}
+		equal, err := same(t, source, q, a, b)
+		return err != nil || !equal
+	})
+}
+
+// textsDiffer reports whether people wrote different texts.
+func (c *Coding) textsDiffer(t study.Task) bool {
 	return slices.ContainsFunc(t.Ask, func(q study.Question) bool {
-		compared := q.Name == t.Ask[0].Name || q.Type == "choice" || q.Type == "several" || q.Type == "number"
-		return compared && a.label(t, q) != b.label(t, q)
+		text := func(g *Given) string { return strings.TrimSpace(g.Final.Answer.Text(q.Name)) }
+		return q.Type == "text" && slices.ContainsFunc(c.First, func(g *Given) bool { return text(g) != text(c.First[0]) })
 	})
 }
 
@@ -89,9 +125,9 @@ func (c *Coding) stale(f *freshness) bool {
 
 // showBoth adds the answers of two people to what is shown, without names and in an
 // order that is drawn. swapped says which arm of a pair is shown as A; arms are not named.
-func (c *Coding) showBoth(shown Shown, t study.Task, seed int64, swapped bool) (_ Shown, both [2]Answer, reversed bool) {
+func (c *Coding) showBoth(shown Shown, t study.Task, source GoldMaker, seed int64, swapped bool) (_ Shown, both [2]Answer, reversed bool) {
 	two := slices.Clone(c.First[:2])
-	if i := slices.IndexFunc(c.First, func(g *Given) bool { return differ(t, c.First[0].Final, g.Final) }); i > 0 {
+	if i := slices.IndexFunc(c.First, func(g *Given) bool { return differ(t, source, c.First[0].Final, g.Final) }); i > 0 {
 		two[1] = c.First[i] // the first that differs
 	}
 	if reversed = stable.Random(seed, "adjudicate", t.Name, c.Subject.String()).IntN(2) == 1; reversed {
@@ -189,15 +225,17 @@ type Result struct {
 	Differ   int // subjects whose answers differ, without a decision
 	Aside    int // subjects without an answer to judge any more: they are set aside
 	Alone    int // settled ones that one person answered
+	Texts    int // settled ones, without a decision, to which people wrote different texts
 	Everyone []*Work
 	// Uncompared says for which two answers [Result.Agreements] found nothing to compare, and why.
 	Uncompared []string
 
-	gone  map[Subject]error
-	first string // who answers all subjects
-	queue *Queue
-	now   time.Time
-	file  string // name of the gold, if the suite names it
+	source Source
+	gone   map[Subject]error
+	first  string // who answers all subjects
+	queue  *Queue
+	now    time.Time
+	file   string // name of the gold, if the suite names it
 }
 
 // A NotStartedError says that the subjects of a task were not drawn.
@@ -209,7 +247,7 @@ func (e *NotStartedError) Error() string {
 
 // Result reads a task with everyone's answers. Answers to what the study no longer shows
 // settle nothing.
-func (p Place) Result(t study.Task, source Shower) (*Result, error) {
+func (p Place) Result(t study.Task, source Source) (*Result, error) {
 	t = t.Full()
 	q, err := p.readQueue(t)
 	if err != nil {
@@ -218,7 +256,7 @@ func (p Place) Result(t study.Task, source Shower) (*Result, error) {
 	if q == nil {
 		return nil, &NotStartedError{t.Name}
 	}
-	r := &Result{Task: t, gone: map[Subject]error{}, queue: q, now: p.Now()}
+	r := &Result{Task: t, source: source, gone: map[Subject]error{}, queue: q, now: p.Now()}
 	if r.Everyone, err = p.Everyone(t.Name); err != nil {
 		return nil, err
 	}
@@ -228,7 +266,7 @@ func (p Place) Result(t study.Task, source Shower) (*Result, error) {
 	skipped, open := 0, 0
 	var stale []string
 	fresh := newFreshness(t, source)
-	for c := range codings(t, q.Subjects, r.Everyone) {
+	for c := range codings(t, source, q.Subjects, r.Everyone) {
 		switch {
 		case fresh.gone(c.Subject):
 			r.gone[c.Subject] = eval.ErrGone
@@ -238,6 +276,7 @@ func (p Place) Result(t study.Task, source Shower) (*Result, error) {
 		case c.Final != nil:
 			e := c.Final.Final
 			r.Alone += one(len(c.First) == 1)
+			r.Texts += one(e.Pass != passAdjudicate && c.textsDiffer(t))
 			by := r.Everyone[slices.IndexFunc(r.Everyone, func(w *Work) bool { return w.Person == c.By })]
 			r.Settled = append(r.Settled, Settled{c.Subject, e.Answer, e.label(t, t.Ask[0]), c.By, e.Pass == passAdjudicate, e.Own, e.Reason, e.Shown, by.session(e.Session), c.Final.FinalAt})
 		case len(c.First) > 0:
@@ -281,7 +320,7 @@ func (p Place) Result(t study.Task, source Shower) (*Result, error) {
 
 // part is a person's part of the task.
 func (r *Result) part(w *Work) *part {
-	return &part{task: r.Task, queue: r.queue, work: w, first: w.Person == cmp.Or(r.first, r.Everyone[0].Person), gone: r.gone}
+	return &part{task: r.Task, source: r.source, queue: r.queue, work: w, first: w.Person == cmp.Or(r.first, r.Everyone[0].Person), gone: r.gone}
 }
 
 // Discrepancies lists the subjects that a person answered differently in the second round.
