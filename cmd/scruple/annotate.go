@@ -384,6 +384,9 @@ func (a *app) lockTask(o *opened, x *experiment.Experiment, place annotate.Place
 		if r.Alone > 0 {
 			a.say("%s of one person alone", text.Plural(r.Alone, "answer is", "answers are"))
 		}
+		if r.Outdated > 0 {
+			a.say("%s not used: an answer changed since, and people agree", text.Plural(r.Outdated, "decision is", "decisions are"))
+		}
 		if r.Texts > 0 {
 			a.say("%s texts in which people differ: those of who started first are locked", text.Plural(r.Texts, "answer has", "answers have"))
 		}

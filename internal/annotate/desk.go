@@ -317,7 +317,7 @@ func (d *desk) see(k slot) (shown Shown, ev Event, err error) {
 	ev.Base = ev.Shown
 	mine := d.work.given[slot{k.subject, passFirst}]
 	ev.Own = mine != nil && mine.First != nil
-	shown, ev.both, ev.Reversed = c.showBoth(shown, d.task, d.source, d.queue.Seed, ev.Swapped)
+	shown = c.showAll(shown, d.task, d.source, d.queue.Seed, &ev)
 	ev.Shown = shown.Hash()
 	return shown, ev, nil
 }

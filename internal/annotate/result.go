@@ -28,7 +28,8 @@ type Coding struct {
 	Final *Given
 	By    string
 
-	skipped bool // by somebody
+	skipped  bool // by somebody
+	outdated bool // there is a decision, which is about other answers
 }
 
 // codings yields what people said of subjects.
@@ -48,8 +49,12 @@ func codings(t study.Task, source GoldMaker, subjects []Subject, everyone []*Wor
 			c.Final, c.By = nil, ""
 		}
 		for _, w := range slices.Backward(everyone) { // the first decision counts
-			if g := w.given[slot{s, passAdjudicate}]; g != nil && g.Final != nil {
+			switch g := w.given[slot{s, passAdjudicate}]; {
+			case g == nil || g.Final == nil:
+			case c.stands(t, source, g.Final):
 				c.Final, c.By = g, w.Person
+			default:
+				c.outdated = true
 			}
 		}
 		return c
@@ -61,6 +66,24 @@ func codings(t study.Task, source GoldMaker, subjects []Subject, everyone []*Wor
 			}
 		}
 	}
+}
+
+// stands reports whether a decision is about what people say now: nobody whose answer was decided on
+// says another thing since, and who answered since says what the decision knew or decided.
+func (c *Coding) stands(t study.Task, source GoldMaker, decision *Event) bool {
+	known := []*Event{decision}
+	for _, g := range c.First {
+		was := g.decidedOn(decision)
+		if was != nil && differ(t, source, was, g.Final) {
+			return false
+		}
+		if was != nil {
+			known = append(known, was)
+		}
+	}
+	return !slices.ContainsFunc(c.First, func(g *Given) bool {
+		return !slices.ContainsFunc(known, func(e *Event) bool { return !differ(t, source, e, g.Final) })
+	})
 }
 
 // differ reports whether people gave different answers.
@@ -123,27 +146,34 @@ func (c *Coding) stale(f *freshness) bool {
 	return slices.ContainsFunc(c.First, func(g *Given) bool { return !f.has(g.Final) }) || c.Final != nil && !f.has(c.Final.Final)
 }
 
-// showBoth adds the answers of two people to what is shown, without names and in an
-// order that is drawn. swapped says which arm of a pair is shown as A; arms are not named.
-func (c *Coding) showBoth(shown Shown, t study.Task, source GoldMaker, seed int64, swapped bool) (_ Shown, both [2]Answer, reversed bool) {
-	two := slices.Clone(c.First[:2])
-	if i := slices.IndexFunc(c.First, func(g *Given) bool { return differ(t, source, c.First[0].Final, g.Final) }); i > 0 {
-		two[1] = c.First[i] // the first that differs
+// showAll adds the different answers of people to what is shown, without names and in an order that
+// is drawn. swapped says which arm of a pair is shown as A; arms are not named. The event gets what
+// the decision is about.
+func (c *Coding) showAll(shown Shown, t study.Task, source GoldMaker, seed int64, ev *Event) Shown {
+	var different []*Event
+	ev.About = map[string]int{}
+	for _, g := range c.First {
+		if ev.About[g.person] = g.Final.line; !slices.ContainsFunc(different, func(e *Event) bool { return !differ(t, source, e, g.Final) }) {
+			different = append(different, g.Final)
+		}
 	}
-	if reversed = stable.Random(seed, "adjudicate", t.Name, c.Subject.String()).IntN(2) == 1; reversed {
-		slices.Reverse(two)
+	if ev.Reversed = stable.Random(seed, "adjudicate", t.Name, c.Subject.String()).IntN(2) == 1; ev.Reversed {
+		slices.Reverse(different)
 	}
-	for i, g := range two {
-		side := func(label string) string { return c.Subject.sideOf(label, swapped) }
-		both[i] = g.Final.onSides(t, side)
-		said := cmp.Or(g.Final.readable(t, side), "Every question was left open.")
-		if c.Subject.Other != "" && g.Final.Swapped != swapped {
+	for i, e := range different {
+		side := func(label string) string { return c.Subject.sideOf(label, ev.Swapped) }
+		ev.take = append(ev.take, e.onSides(t, side))
+		said := cmp.Or(e.readable(t, side), "Every question was left open.")
+		if c.Subject.Other != "" && e.Swapped != ev.Swapped {
 			said += "\nThe texts of this judgement were written with A and B the other way round."
 		}
-		shown.Parts = append(shown.Parts, Part{Name: "Judgement " + string(rune('A'+i)), Text: said})
+		shown.Parts = append(shown.Parts, Part{Name: "Judgement " + letter(i), Text: said})
 	}
-	return shown, both, reversed
+	return shown
 }
+
+// letter names the parts of a page that are judged.
+func letter(i int) string { return string(rune('A' + i)) }
 
 // freshness tells whether what a person judged is what the study still shows. Texts can
 // be corrected and answers asked anew after people judged them.
@@ -225,6 +255,7 @@ type Result struct {
 	Differ   int // subjects whose answers differ, without a decision
 	Aside    int // subjects without an answer to judge any more: they are set aside
 	Alone    int // settled ones that one person answered
+	Outdated int // decisions that count no more, because an answer changed since
 	Texts    int // settled ones, without a decision, to which people wrote different texts
 	Everyone []*Work
 	// Uncompared says for which two answers [Result.Agreements] found nothing to compare, and why.
@@ -263,7 +294,7 @@ func (p Place) Result(t study.Task, source Source) (*Result, error) {
 	if r.first, err = p.leader(t); err != nil {
 		return nil, err
 	}
-	skipped, open := 0, 0
+	skipped, open, anew := 0, 0, 0
 	var stale []string
 	fresh := newFreshness(t, source)
 	for c := range codings(t, source, q.Subjects, r.Everyone) {
@@ -275,12 +306,14 @@ func (p Place) Result(t study.Task, source Source) (*Result, error) {
 			stale = append(stale, c.Subject.String())
 		case c.Final != nil:
 			e := c.Final.Final
+			r.Outdated += one(c.outdated && e.Pass != passAdjudicate)
 			r.Alone += one(len(c.First) == 1)
 			r.Texts += one(e.Pass != passAdjudicate && c.textsDiffer(t))
 			by := r.Everyone[slices.IndexFunc(r.Everyone, func(w *Work) bool { return w.Person == c.By })]
 			r.Settled = append(r.Settled, Settled{c.Subject, e.Answer, e.label(t, t.Ask[0]), c.By, e.Pass == passAdjudicate, e.Own, e.Reason, e.Shown, by.session(e.Session), c.Final.FinalAt})
 		case len(c.First) > 0:
 			r.Differ++
+			anew += one(c.outdated)
 		case c.skipped:
 			skipped++
 		default:
@@ -295,6 +328,7 @@ func (p Place) Result(t study.Task, source Source) (*Result, error) {
 	miss(open, "subject has", "subjects have", " no answer")
 	miss(skipped, "subject was", "subjects were", " skipped: answer it, or draw the task anew under another name")
 	miss(r.Differ, "subject has", "subjects have", " answers that differ: decide with `scruple annotate --adjudicate`")
+	miss(anew, "of them was", "of them were", " decided, but an answer changed since")
 	if len(stale) > 0 {
 		miss(len(stale), "subject was", "subjects were", ", such as %s, judged by a text that the study no longer shows: restore the text, or draw the task anew under another name", stale[0])
 	}
@@ -396,8 +430,9 @@ func (e *Event) judgement(t study.Task) []byte {
 
 // Verdicts turns the answers to a task into verdicts: step is the task, and round is
 // 1, 2 for the second round, or 3 for the verdict on answers that differ. Answers to
-// what the study no longer shows, and decisions on them, are left out and counted.
-func (p Place) Verdicts(t study.Task, source Shower) (list []eval.PersonVerdict, stale int, err error) {
+// what the study no longer shows, and decisions on them, are left out and counted. Decisions on
+// answers that changed since are left out: people agree now, or still differ.
+func (p Place) Verdicts(t study.Task, source Source) (list []eval.PersonVerdict, stale int, err error) {
 	t = t.Full()
 	q, err := p.readQueue(t)
 	if err != nil || q == nil {
@@ -405,10 +440,14 @@ func (p Place) Verdicts(t study.Task, source Shower) (list []eval.PersonVerdict,
 	}
 	everyone, err := p.Everyone(t.Name)
 	fresh := newFreshness(t, source)
+	counts := map[*Given]bool{} // of decisions
+	for c := range codings(t, source, q.Subjects, everyone) {
+		counts[c.Final] = true
+	}
 	for _, w := range everyone {
 		for _, g := range w.order {
 			switch s := g.subject; {
-			case g.Final == nil:
+			case g.Final == nil, g.pass == passAdjudicate && !counts[g]:
 			case !fresh.has(g.Final):
 				stale++
 			default:
