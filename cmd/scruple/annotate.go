@@ -441,6 +441,9 @@ func (a *app) importAnnotations(o *opened, place annotate.Place, task study.Task
 	if in.Skipped > 0 {
 		a.say("skipped %s without an answer", text.Plural(in.Skipped, "subject", "subjects"))
 	}
+	if in.Named != "" {
+		a.say("%s has the answers under the name %s: they are taken for those of %s", file, say.PlainLine(in.Named), person)
+	}
 	if in.Others > 0 {
 		a.say("left out %s of other people: import them with --from and --as", text.Plural(in.Others, "answer", "answers"))
 	}

@@ -74,7 +74,7 @@ func TestExchange(t *testing.T) {
 				if format == "csv" && !strings.Contains(string(data), `"'=because`) {
 					t.Errorf("a spreadsheet takes an answer for a formula: %s", data)
 				}
-				file := File{Name: "f", Data: data, Format: format, Offsets: string(offsets), Person: "ben"}
+				file := File{Name: "f", Data: data, Format: format, Offsets: string(offsets), Person: "ben", From: "anna"}
 				for _, other := range text.Units {
 					if wrong := file; other != offsets {
 						wrong.Offsets = string(other)
@@ -128,7 +128,7 @@ func TestExchangeOfOddAnswers(t *testing.T) {
 		if err := errors.Join(err, errOut); err != nil {
 			t.Fatal(err)
 		}
-		if in, err := p.Import(task, source, File{Name: "f", Data: out.Data, Format: format, Offsets: codePoints, Person: "ben"}); in.Answers != 1 || err != nil {
+		if in, err := p.Import(task, source, File{Name: "f", Data: out.Data, Format: format, Offsets: codePoints, Person: "ben", From: "anna"}); in.Answers != 1 || err != nil {
 			t.Errorf("%s: %+v, %v\n%s", format, in, err, out.Data)
 		} else if w, err := p.ReadWork("t", "ben"); err != nil || string(w.order[0].First.Answer["by"]) != `"yes"` {
 			t.Errorf("%s: %v, %v", format, err, w)
@@ -313,7 +313,7 @@ func TestImportOfAnotherText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		file := File{Name: "f", Data: out.Data, Format: format, Offsets: codePoints, Person: "ben"}
+		file := File{Name: "f", Data: out.Data, Format: format, Offsets: codePoints, Person: "ben", From: "anna"}
 		if _, err := p.Import(task, revised{corpus{2}, map[string]bool{"i01": true}}, file); err == nil || !strings.Contains(err.Error(), "the text of i01 is not that of the study") {
 			t.Errorf("%s: %v", format, err)
 		}
@@ -400,7 +400,7 @@ func TestExchangeOfPairs(t *testing.T) {
 			t.Fatal(err)
 		}
 		data := exported.Data
-		file := File{Name: "f", Data: data, Format: format, Offsets: codePoints, Person: "ben"}
+		file := File{Name: "f", Data: data, Format: format, Offsets: codePoints, Person: "ben", From: "anna"}
 		if in, err := p.Import(task, corpus{8}, file); err != nil || in.Answers != 8 {
 			t.Fatalf("%s: %+v, %v", format, in, err)
 		}
@@ -440,7 +440,11 @@ func TestImportOfOnePerson(t *testing.T) {
 		{"csv", "item,by,q\ni00,anna,yes\ni01,bob,no\n", "carl", "", 0, 0, "f.csv has answers of anna, bob, none of carl: name one of them with --from"},
 		{"csv", "item,by,q\ni00,Ben,yes\ni01,Carl K.,no\n", "carl", "Carl K.", 1, 1, ""},
 		{"csv", "item,by,q\ni00,Ben,yes\n", "carl", "Carl K.", 0, 0, "f.csv has answers of Ben, none of Carl K."},
-		{"csv", "item,by,q\ni00,Ben,yes\n", "carl", "", 1, 0, ""},
+		{"csv", "item,by,q\ni00,Eve,yes\n", "carl", "", 1, 0, ""},
+		{"csv", "item,by,q\ni00,Ben,yes\n", "ben", "", 1, 0, ""},
+		{"csv", "item,by,q\ni00,Zoe,yes\n", "carl", "", 0, 0, "f.csv has answers of Zoe, who answers this task too, none of carl: import them with --as zoe"},
+		{"csv", "item,by,q\ni00,zoe,yes\n", "carl", "zoe", 1, 0, ""},
+		{"csv", "item,by,q\ni00,dan,yes\n", "carl", "", 0, 0, "f.csv has answers of dan, who answers this task too"},
 		{"csv", "item,q,boundary_note\ni00,yes,why\n", "carl", "", 0, 0, `unknown column "boundary_note"`},
 		{"csv", "item,q,q\ni00,yes,no\n", "carl", "", 0, 0, `duplicate column "q"`},
 		{"", "item,q\ni00,yes\ni01,maybe\n", "carl", "", 0, 0, `f.csv:3: q: "maybe" is not an option`},
@@ -449,7 +453,15 @@ func TestImportOfOnePerson(t *testing.T) {
 	} {
 		task := label
 		task.Again = study.Again{}
-		in, err := at(t, &clock).Import(task, corpus{6}, File{Name: "f.csv", Data: []byte(test.data), Format: test.format, Offsets: codePoints, Person: test.person, From: test.from})
+		p := at(t, &clock)
+		if err := open(t, p, task, "zoe").say(t, "yes"); err != nil {
+			t.Fatal(err)
+		}
+		task.People = []string{"anna", "ben", "bob", "carl", "dan"}
+		in, err := p.Import(task, corpus{6}, File{Name: "f.csv", Data: []byte(test.data), Format: test.format, Offsets: codePoints, Person: test.person, From: test.from})
+		if said := in.Named == "Eve"; said != strings.Contains(test.data, "Eve") {
+			t.Errorf("%s as %s: named %q", test.data, test.person, in.Named)
+		}
 		if in.Answers != test.n || in.Others != test.others || (test.err == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), test.err) {
 			t.Errorf("%s as %s: %+v, %v, want %d, %d, %q", test.data, test.person, in, err, test.n, test.others, test.err)
 		}

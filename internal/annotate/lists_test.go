@@ -117,7 +117,7 @@ func TestExchangeOfLists(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if in, err := p.Import(goldOfLists, source, File{Name: "f", Data: out.Data, Format: format, Offsets: codePoints, Person: "ben"}); in.Answers != 2 || err != nil {
+		if in, err := p.Import(goldOfLists, source, File{Name: "f", Data: out.Data, Format: format, Offsets: codePoints, Person: "ben", From: "anna"}); in.Answers != 2 || err != nil {
 			t.Fatalf("%s: %+v, %v\n%s", format, in, err, out.Data)
 		}
 		r, err := p.Result(goldOfLists, source)
