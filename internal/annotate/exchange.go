@@ -360,6 +360,9 @@ func (d *desk) imported(list []record, f File, in *Imported) (events []Event, er
 
 // event is a record as an event; nil if it has no answer.
 func (d *desk) event(x *record, f File) (*Event, error) {
+	if !slices.Contains(d.queue.Subjects, x.Subject) { // an id may have blanks at its ends, and a table typed by hand
+		x.Subject.Item = strings.TrimSpace(x.Subject.Item)
+	}
 	s := x.Subject
 	if !slices.Contains(d.queue.Subjects, s) {
 		return nil, fmt.Errorf("the task has no subject %v", s)
@@ -646,15 +649,18 @@ func (f File) fromTable(t study.Task) (list []record, err error) {
 		return nil, fmt.Errorf("%s: unknown column %q: remove it, or name it as one of %s", f.Name, names[0], strings.Join(known, ", "))
 	}
 	for _, row := range answers.Rows {
-		cell := func(name string) string { return strings.TrimSpace(c.Cell(row, name).Text) }
-		x := record{Subject: Subject{Item: cell("item"), Arm: cell("arm"), Other: cell("other"), Unit: cell("unit")}, ShownAsA: cell("shown_as_a"), By: cell("by"), textHash: cell("text_sha256"), Answer: Answer{}, from: answers.Place(row, -1)}
+		whole := func(name string) string { return c.Cell(row, name).Text }
+		cell := func(name string) string { return strings.TrimSpace(whole(name)) }
+		x := record{Subject: Subject{Item: whole("item"), Arm: cell("arm"), Other: cell("other"), Unit: cell("unit")}, ShownAsA: cell("shown_as_a"), By: cell("by"), textHash: cell("text_sha256"), Answer: Answer{}, from: answers.Place(row, -1)}
 		if number := cell("replicate"); number != "" { // of an item
 			if x.Subject.Replicate, err = strconv.Atoi(number); err != nil {
 				return nil, c.Errorf(row, "replicate", "replicate: %q is not a number", number)
 			}
 		}
 		for _, q := range t.Ask {
-			if err := x.fromCell(q, cell(columnOf(q))); err != nil {
+			if q.Type == "text" && cell(columnOf(q)) != "" { // as it was written
+				x.Answer.put(q.Name, whole(columnOf(q)))
+			} else if err := x.fromCell(q, cell(columnOf(q))); err != nil {
 				return nil, c.Errorf(row, columnOf(q), "%s: %w", columnOf(q), err)
 			}
 		}
@@ -674,7 +680,7 @@ func (x *record) fromCell(q study.Question, cell string) error {
 		}
 		x.Spans = append(x.Spans, own...)
 		return nil
-	case q.Type == "choice" || q.Type == "text":
+	case q.Type == "choice":
 		_, truth := table.Truth(cell)
 		if i := slices.IndexFunc(q.Options, func(o string) bool { return strings.EqualFold(o, cell) }); i >= 0 && truth && !slices.Contains(q.Options, cell) {
 			cell = q.Options[i] // spreadsheets write TRUE for true

@@ -30,7 +30,7 @@ var everything = study.Task{Name: "all", Of: "item", Show: []string{"pages"}, As
 	{Name: "q", Type: "choice", Options: []string{"yes", "no"}}, {Name: "m", Type: "several", Options: []string{"x", "y", "z"}},
 	{Name: "why", Type: "text"}, {Name: "n", Type: "number"}, {Name: "spans", Type: "span", Options: []string{"good", "bad"}}}}
 
-const everyAnswer = `{"q":"no","m":["x","z"],"why":"=because, “so”\r\n_x0041_","n":9007199254740993.25,"spans":[{"page":1,"start":1,"end":4,"text":"😀é\r","label":"bad"},{"page":2,"start":1,"end":4,"text":"😀 t","label":"good"}]}`
+const everyAnswer = `{"q":"no","m":["x","z"],"why":"=because, “so”\r\n_x0041_ \r\n","n":9007199254740993.25,"spans":[{"page":1,"start":1,"end":4,"text":"😀é\r","label":"bad"},{"page":2,"start":1,"end":4,"text":"😀 t","label":"good"}]}`
 
 // Every format takes answers out and in again, whatever offsets count, and refuses
 // them with offsets of another kind.
@@ -449,6 +449,7 @@ func TestImportOfOnePerson(t *testing.T) {
 		{"csv", "item,q,q\ni00,yes,no\n", "carl", "", 0, 0, `duplicate column "q"`},
 		{"", "item,q\ni00,yes\ni01,maybe\n", "carl", "", 0, 0, `f.csv:3: q: "maybe" is not an option`},
 		{"", "item,q\ni00,yes\n", "carl", "", 1, 0, ""},
+		{"", "item,q\n i00 , yes\n", "carl", "", 1, 0, ""},
 		{"csv", "item,replicate,q\ni00,one,yes\n", "carl", "", 0, 0, `f.csv:2:5: replicate: "one" is not a number`},
 	} {
 		task := label
@@ -464,6 +465,37 @@ func TestImportOfOnePerson(t *testing.T) {
 		}
 		if in.Answers != test.n || in.Others != test.others || (test.err == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), test.err) {
 			t.Errorf("%s as %s: %+v, %v, want %d, %d, %q", test.data, test.person, in, err, test.n, test.others, test.err)
+		}
+	}
+}
+
+// padded is a corpus whose ids have blanks at an end.
+type padded struct{ corpus }
+
+func (padded) Items() []eval.Item { return []eval.Item{{ID: " a "}, {ID: "b\t"}} }
+
+// A text is imported as it was written, with the blanks at its ends, and so is the id of its item.
+func TestBlanksOfTables(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	task := study.Task{Name: "t", Of: "item", Show: []string{"lead"}, Ask: []study.Question{{Name: "why", Type: "text", Optional: true}}}
+	for _, format := range Formats() {
+		for _, said := range []string{` lead and trail `, `\ttab`, "\u00a0no break\u00a0", `line\r\nbreak\n`, `'`, `\n=1`} {
+			p, answer := at(t, &clock), `{"why":"`+said+`"}`
+			d := openOf(t, p, task, padded{corpus{2}}, "anna")
+			d.answerAll(t, answer)
+			d.close()
+			out, err := p.Export(task, padded{corpus{2}}, format, codePoints)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if in, err := p.Import(task, padded{corpus{2}}, File{Name: "f", Data: out.Data, Format: format, Offsets: codePoints, Person: "anna"}); err != nil || in.Answers != 0 {
+				t.Errorf("%s, %s: anna's own answers: %+v, %v", format, said, in, err)
+			}
+			if in, err := p.Import(task, padded{corpus{2}}, File{Name: "f", Data: out.Data, Format: format, Offsets: codePoints, Person: "ben", From: "anna"}); err != nil || in.Answers != 2 {
+				t.Errorf("%s, %s: %+v, %v", format, said, in, err)
+			} else if w, err := p.ReadWork("t", "ben"); err != nil || !w.order[0].First.Answer.equal(answerOf(t, answer)) {
+				t.Errorf("%s: %s became %s: %v", format, said, w.order[0].First.Answer, err)
+			}
 		}
 	}
 }
