@@ -381,14 +381,8 @@ func (a *app) lockTask(o *opened, x *experiment.Experiment, place annotate.Place
 	}
 	return a.result(l, func() {
 		a.say("locked %s: annotations/%s\nMD5     %s\nSHA-256 %s", text.Plural(l.Subjects, "answer", "answers"), l.File, l.MD5, l.SHA256)
-		if r.Alone > 0 {
-			a.say("%s of one person alone", text.Plural(r.Alone, "answer is", "answers are"))
-		}
-		if r.Outdated > 0 {
-			a.say("%s not used: an answer changed since, and people agree", text.Plural(r.Outdated, "decision is", "decisions are"))
-		}
-		if r.Texts > 0 {
-			a.say("%s texts in which people differ: those of who started first are locked", text.Plural(r.Texts, "answer has", "answers have"))
+		for _, note := range r.Notes {
+			a.say("%s", note)
 		}
 		if l.Gold {
 			a.say("the file is read-only: name it in the study as the path of its gold")

@@ -409,7 +409,7 @@ function start() {
 		form.addEventListener('submit', e => {
 			e.preventDefault();
 			// A key or button that is pressed twice was for the subject before: this one is not read yet.
-			if (kind === 'submit' && !unsaved && performance.now() - since < 1000) status('Nothing was sent, as this has just opened: submit again', true);
+			if (kind === 'submit' && !unsaved && !Object.keys(read()).length && performance.now() - since < 1000) status('Nothing was sent, as this has just opened: submit again', true);
 			else submit(kind, read(), $('textarea', why).value);
 		});
 		form.addEventListener('input', e => { if (!e.target.closest('.skip, .narrow-options')) changed(); });

@@ -252,11 +252,9 @@ type Result struct {
 	Task     study.Task
 	Settled  []Settled
 	Missing  []string
-	Differ   int // subjects whose answers differ, without a decision
-	Aside    int // subjects without an answer to judge any more: they are set aside
-	Alone    int // settled ones that one person answered
-	Outdated int // decisions that count no more, because an answer changed since
-	Texts    int // settled ones, without a decision, to which people wrote different texts
+	Notes    []string // on what is settled, for whoever locks it
+	Differ   int      // subjects whose answers differ, without a decision
+	Aside    int      // subjects without an answer to judge any more: they are set aside
 	Everyone []*Work
 	// Uncompared says for which two answers [Result.Agreements] found nothing to compare, and why.
 	Uncompared []string
@@ -294,7 +292,7 @@ func (p Place) Result(t study.Task, source Source) (*Result, error) {
 	if r.first, err = p.leader(t); err != nil {
 		return nil, err
 	}
-	skipped, open, anew := 0, 0, 0
+	skipped, open, anew, alone, outdated, texts := 0, 0, 0, 0, 0, 0
 	var stale []string
 	fresh := newFreshness(t, source)
 	for c := range codings(t, source, q.Subjects, r.Everyone) {
@@ -306,9 +304,10 @@ func (p Place) Result(t study.Task, source Source) (*Result, error) {
 			stale = append(stale, c.Subject.String())
 		case c.Final != nil:
 			e := c.Final.Final
-			r.Outdated += one(c.outdated && e.Pass != passAdjudicate)
-			r.Alone += one(len(c.First) == 1)
-			r.Texts += one(e.Pass != passAdjudicate && c.textsDiffer(t))
+			alone += one(len(c.First) == 1)
+			if e.Pass != passAdjudicate {
+				outdated, texts = outdated+one(c.outdated), texts+one(c.textsDiffer(t))
+			}
 			by := r.Everyone[slices.IndexFunc(r.Everyone, func(w *Work) bool { return w.Person == c.By })]
 			r.Settled = append(r.Settled, Settled{c.Subject, e.Answer, e.label(t, t.Ask[0]), c.By, e.Pass == passAdjudicate, e.Own, e.Reason, e.Shown, by.session(e.Session), c.Final.FinalAt})
 		case len(c.First) > 0:
@@ -320,11 +319,15 @@ func (p Place) Result(t study.Task, source Source) (*Result, error) {
 			open++
 		}
 	}
-	miss := func(n int, one, many, format string, args ...any) {
+	add := func(list *[]string, n int, one, many, format string, args ...any) {
 		if n > 0 {
-			r.Missing = append(r.Missing, text.Plural(n, one, many)+fmt.Sprintf(format, args...))
+			*list = append(*list, text.Plural(n, one, many)+fmt.Sprintf(format, args...))
 		}
 	}
+	miss := func(n int, one, many, format string, args ...any) { add(&r.Missing, n, one, many, format, args...) }
+	add(&r.Notes, alone, "answer is", "answers are", " of one person alone")
+	add(&r.Notes, outdated, "decision is", "decisions are", " not used: an answer changed since, and people agree")
+	add(&r.Notes, texts, "answer has", "answers have", " texts in which people differ: those of who started first count")
 	miss(open, "subject has", "subjects have", " no answer")
 	miss(skipped, "subject was", "subjects were", " skipped: answer it, or draw the task anew under another name")
 	miss(r.Differ, "subject has", "subjects have", " answers that differ: decide with `scruple annotate --adjudicate`")
