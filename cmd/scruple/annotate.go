@@ -381,8 +381,8 @@ func (a *app) lockTask(o *opened, x *experiment.Experiment, place annotate.Place
 	}
 	return a.result(l, func() {
 		a.say("locked %s: annotations/%s\nMD5     %s\nSHA-256 %s", text.Plural(l.Subjects, "answer", "answers"), l.File, l.MD5, l.SHA256)
-		if r.Alone > 0 {
-			a.say("%s of one person alone", text.Plural(r.Alone, "answer is", "answers are"))
+		for _, note := range r.Notes {
+			a.say("%s", note)
 		}
 		if l.Gold {
 			a.say("the file is read-only: name it in the study as the path of its gold")
@@ -434,6 +434,9 @@ func (a *app) importAnnotations(o *opened, place annotate.Place, task study.Task
 	}
 	if in.Skipped > 0 {
 		a.say("skipped %s without an answer", text.Plural(in.Skipped, "subject", "subjects"))
+	}
+	if in.Named != "" {
+		a.say("%s has the answers under the name %s: they are taken for those of %s", file, say.PlainLine(in.Named), person)
 	}
 	if in.Others > 0 {
 		a.say("left out %s of other people: import them with --from and --as", text.Plural(in.Others, "answer", "answers"))

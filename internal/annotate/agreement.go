@@ -46,15 +46,6 @@ func (r *Result) Agreements(source Source) (list []Agreement, err error) {
 		r.Uncompared = []string{"practice counts in no agreement"}
 		return nil, nil
 	}
-	var questions []*study.Question
-	if makesGold(r.Task) {
-		questions = append(questions, nil)
-	}
-	for _, q := range r.Task.Ask {
-		if q.Type != "text" {
-			questions = append(questions, &q)
-		}
-	}
 	var pairs [][2]series
 	for i, w := range r.Everyone {
 		for _, v := range r.Everyone[i+1:] {
@@ -64,7 +55,7 @@ func (r *Result) Agreements(source Source) (list []Agreement, err error) {
 	}
 	fresh := newFreshness(r.Task, source)
 	for _, p := range pairs {
-		for _, q := range questions {
+		for _, q := range compared(r.Task) {
 			g, err := r.compare(source, fresh, q, p[0], p[1])
 			if err != nil {
 				return nil, err
@@ -293,15 +284,17 @@ func (g *Agreement) String() string {
 
 // A Position is how often a person preferred the answer that was shown first, of the
 // pairs that they judged blind, in the first round, and without a tie. Without an effect
-// of the position it is a half: each pair's sides are drawn.
+// of the position it is a half: each pair's sides are drawn. Judgements of what the study no longer
+// shows are left out.
 type Position struct {
 	Task    string         `json:"task"`
 	Person  string         `json:"person"`
 	Pairs   int            `json:"pairs"`
 	Swapped int            `json:"swapped"` // with the second arm first
 	Ties    int            `json:"ties"`
-	First   int            `json:"first"` // the answer shown first was preferred
-	CI      stats.Interval `json:"-"`     // of the share in pairs without a tie, Wilson's
+	First   int            `json:"first"`           // the answer shown first was preferred
+	Stale   int            `json:"stale,omitempty"` // left out
+	CI      stats.Interval `json:"-"`               // of the share in pairs without a tie, Wilson's
 }
 
 // Positions returns the effect of the position, by person, of a task about pairs.
@@ -309,10 +302,15 @@ func (r *Result) Positions() (list []Position) {
 	if r.Task.Of != "pair" || r.Task.Ask[0].Type != "choice" {
 		return nil
 	}
+	fresh := newFreshness(r.Task, r.source)
 	for _, w := range r.Everyone {
 		p := Position{Task: r.Task.Name, Person: w.Person}
 		for _, g := range w.order {
 			if g.pass != passFirst || g.First == nil || g.First.Sighted {
+				continue
+			}
+			if !fresh.has(g.First) {
+				p.Stale++
 				continue
 			}
 			p.Pairs++
@@ -325,7 +323,7 @@ func (r *Result) Positions() (list []Position) {
 				p.Ties++
 			}
 		}
-		if p.Pairs > 0 {
+		if p.Pairs+p.Stale > 0 {
 			p.CI = stats.Wilson(p.First, p.Decided(), level)
 			list = append(list, p)
 		}

@@ -261,7 +261,11 @@ func TestPositionEffect(t *testing.T) {
 			said = "tie"
 		}
 		data, _ := json.Marshal(said)
-		e := Event{Pass: k.pass, Subject: &k.subject, Place: place, Swapped: d.swapped(k.subject, k.pass), Answer: Answer{"better": data}}
+		_, e, err := d.see(k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Place, e.Answer = place, Answer{"better": data}
 		wins[e.label(task, task.Ask[0])]++
 		if _, err := d.append(eventSubmit, e); err != nil {
 			t.Fatal(err)
@@ -277,6 +281,12 @@ func TestPositionEffect(t *testing.T) {
 	}
 	if text := list[0].String(); !strings.Contains(text, "preferred in 50 of 50: 1.000") || !strings.Contains(text, "has an effect") {
 		t.Error(text)
+	}
+	if r, err = p.Result(task, revised{corpus{60}, map[string]bool{"i03": true, "i40": true}}); err != nil {
+		t.Fatal(err)
+	}
+	if list = r.Positions(); len(list) != 1 || list[0].Pairs != 58 || list[0].Stale != 2 || !strings.HasSuffix(list[0].String(), "; 2 pairs are left out: the study shows something else now") {
+		t.Errorf("%+v", list)
 	}
 	if wins["secret-arm"] < 10 || wins["other-arm"] < 10 {
 		t.Errorf("wins %v: the sides are not drawn", wins)

@@ -149,7 +149,7 @@ function start() {
 		const choiceOf = name => $(`.question[data-name="${name}"]:not([hidden]) input:checked`, form)?.value ?? '';
 		const spans = {}; // by question
 		const why = $('.why', form), problem = $('.problem', form);
-		let kind = form.dataset.kind, draftTimer = 0, drafting = null, paced = 0, dirty = false, sending = false, sent = false, unsaved = false, unkept = false, refused = '';
+		let kind = form.dataset.kind, draftTimer = 0, drafting = null, paced = 0, dirty = false, sending = false, sent = false, unsaved = false, unkept = false, refused = '', since = performance.now();
 
 		// past has the marks before each change, for Ctrl Z.
 		let past = [];
@@ -406,7 +406,12 @@ function start() {
 			status('Saved ' + said.saved.slice(11, 19));
 		}
 
-		form.addEventListener('submit', e => { e.preventDefault(); submit(kind, read(), $('textarea', why).value); });
+		form.addEventListener('submit', e => {
+			e.preventDefault();
+			// A key or button that is pressed twice was for the subject before: this one is not read yet.
+			if (kind === 'submit' && !unsaved && !Object.keys(read()).length && performance.now() - since < 1000) status('Nothing was sent, as this has just opened: submit again', true);
+			else submit(kind, read(), $('textarea', why).value);
+		});
 		form.addEventListener('input', e => { if (!e.target.closest('.skip, .narrow-options')) changed(); });
 		// An Enter that is held or pressed again after it chose an option must not submit.
 		form.addEventListener('keypress', e => { if (e.key === 'Enter' && e.target.matches('input')) e.preventDefault(); });
@@ -444,6 +449,7 @@ function start() {
 			open() {
 				const unit = form.closest('.unit');
 				unit.open = true;
+				since = performance.now();
 				$('summary', unit).focus({preventScroll: true});
 				unit.scrollIntoView({block: 'nearest'});
 			},

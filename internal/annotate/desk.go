@@ -23,7 +23,6 @@ import (
 type desk struct {
 	part
 	place   Place
-	source  Source
 	log     *ledger.Log
 	started bool   // the ledger has the person
 	begun   bool   // the session has begun
@@ -50,7 +49,7 @@ func (p Place) open(t study.Task, q *Queue, source Source, person, version strin
 	if err != nil {
 		return nil, err
 	}
-	d := &desk{part: part{task: t, queue: q, gone: map[Subject]error{}, seen: map[Subject]bool{}}, place: p, source: source, log: log, version: version,
+	d := &desk{part: part{task: t, source: source, queue: q, gone: map[Subject]error{}, seen: map[Subject]bool{}}, place: p, log: log, version: version,
 		others: map[string]other{}, fresh: newFreshness(t, source)}
 	heads, err := p.headsOf(t.Name, person)
 	if err == nil {
@@ -267,7 +266,7 @@ func (d *desk) everyone() ([]*Work, error) {
 func (d *desk) undecided(of []Subject) (iter.Seq[Coding], error) {
 	everyone, err := d.everyone()
 	return func(yield func(Coding) bool) {
-		for c := range codings(d.task, of, everyone) {
+		for c := range codings(d.task, d.source, of, everyone) {
 			if c.Final == nil && len(c.First) > 1 && !c.stale(d.fresh) && !yield(c) {
 				return
 			}
@@ -318,7 +317,7 @@ func (d *desk) see(k slot) (shown Shown, ev Event, err error) {
 	ev.Base = ev.Shown
 	mine := d.work.given[slot{k.subject, passFirst}]
 	ev.Own = mine != nil && mine.First != nil
-	shown, ev.both, ev.Reversed = c.showBoth(shown, d.task, d.queue.Seed, ev.Swapped)
+	shown = c.showAll(shown, d.task, d.source, d.queue.Seed, &ev)
 	ev.Shown = shown.Hash()
 	return shown, ev, nil
 }

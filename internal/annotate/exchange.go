@@ -78,9 +78,10 @@ type File struct {
 
 // Imported counts what became of the records of a file.
 type Imported struct {
-	Answers int // stored now
-	Skipped int // subjects without an answer
-	Others  int // records of other people, which are left out
+	Answers int    // stored now
+	Skipped int    // subjects without an answer
+	Others  int    // records of other people, which are left out
+	Named   string // the person's name in the file, if it is another
 	// Unchecked are answers that do not say what text they are about.
 	Unchecked int
 }
@@ -254,7 +255,10 @@ func (p Place) Import(t study.Task, source Source, f File) (in Imported, err err
 	}
 	list, err := from.read(f, t)
 	if err == nil {
-		list, in.Others, err = f.own(list)
+		var known []string
+		if known, err = p.people(t.Name); err == nil {
+			list, err = f.own(list, append(known, t.People...), &in)
+		}
 	}
 	if err == nil && len(list) == 0 {
 		err = fmt.Errorf("%s has no answers", f.Name)
@@ -287,9 +291,10 @@ func (p Place) Import(t study.Task, source Source, f File) (in Imported, err err
 	return in, d.record()
 }
 
-// own returns the records of the person, and counts those of others. A file of one other person is
-// theirs, since names differ between tools. So are answers without a name, if it names nobody else.
-func (f File) own(list []record) (own []record, others int, err error) {
+// own returns the records of the person, and counts those of others. A file with one other name is
+// theirs, since names differ between tools, unless it is that of somebody who is known to answer. So are
+// answers without a name, if it names nobody else.
+func (f File) own(list []record, known []string, in *Imported) (own []record, err error) {
 	var names []string
 	var nameless *record
 	for i := range list {
@@ -305,14 +310,20 @@ func (f File) own(list []record) (own []record, others int, err error) {
 	has := slices.Contains(names, name)
 	switch {
 	case nameless != nil && len(names) > one(has):
-		return nil, 0, fmt.Errorf("%s: an answer without a name, in a file with those of %s: write whose it is into the column by (in Label Studio: completed_by), or remove it", nameless.from, all)
+		return nil, fmt.Errorf("%s: an answer without a name, in a file with those of %s: write whose it is into the column by (in Label Studio: completed_by), or remove it", nameless.from, all)
 	case !has && (f.From != "" || len(names) > 1):
-		return nil, 0, fmt.Errorf("%s has answers of %s, none of %s: name one of them with --from", f.Name, all, name)
+		return nil, fmt.Errorf("%s has answers of %s, none of %s: name one of them with --from", f.Name, all, name)
 	case has:
 		own = slices.DeleteFunc(slices.Clone(list), func(x record) bool { return x.By != "" && x.By != name })
-		return own, len(list) - len(own), nil
+		in.Others = len(list) - len(own)
+		return own, nil
+	case len(names) == 0 || strings.EqualFold(all, name):
+	case slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, all) }):
+		return nil, fmt.Errorf("%s has answers of %s, who answers this task too, none of %s: import them with --as %s", f.Name, all, name, strings.ToLower(all))
+	default:
+		in.Named = all
 	}
-	return list, 0, nil
+	return list, nil
 }
 
 // imported checks all answers of a file, and counts the subjects without one.
@@ -349,6 +360,9 @@ func (d *desk) imported(list []record, f File, in *Imported) (events []Event, er
 
 // event is a record as an event; nil if it has no answer.
 func (d *desk) event(x *record, f File) (*Event, error) {
+	if !slices.Contains(d.queue.Subjects, x.Subject) { // an id may have blanks at its ends, and a table typed by hand
+		x.Subject.Item = strings.TrimSpace(x.Subject.Item)
+	}
 	s := x.Subject
 	if !slices.Contains(d.queue.Subjects, s) {
 		return nil, fmt.Errorf("the task has no subject %v", s)
@@ -635,15 +649,18 @@ func (f File) fromTable(t study.Task) (list []record, err error) {
 		return nil, fmt.Errorf("%s: unknown column %q: remove it, or name it as one of %s", f.Name, names[0], strings.Join(known, ", "))
 	}
 	for _, row := range answers.Rows {
-		cell := func(name string) string { return strings.TrimSpace(c.Cell(row, name).Text) }
-		x := record{Subject: Subject{Item: cell("item"), Arm: cell("arm"), Other: cell("other"), Unit: cell("unit")}, ShownAsA: cell("shown_as_a"), By: cell("by"), textHash: cell("text_sha256"), Answer: Answer{}, from: answers.Place(row, -1)}
+		whole := func(name string) string { return c.Cell(row, name).Text }
+		cell := func(name string) string { return strings.TrimSpace(whole(name)) }
+		x := record{Subject: Subject{Item: whole("item"), Arm: cell("arm"), Other: cell("other"), Unit: cell("unit")}, ShownAsA: cell("shown_as_a"), By: cell("by"), textHash: cell("text_sha256"), Answer: Answer{}, from: answers.Place(row, -1)}
 		if number := cell("replicate"); number != "" { // of an item
 			if x.Subject.Replicate, err = strconv.Atoi(number); err != nil {
 				return nil, c.Errorf(row, "replicate", "replicate: %q is not a number", number)
 			}
 		}
 		for _, q := range t.Ask {
-			if err := x.fromCell(q, cell(columnOf(q))); err != nil {
+			if q.Type == "text" && cell(columnOf(q)) != "" { // as it was written
+				x.Answer.put(q.Name, whole(columnOf(q)))
+			} else if err := x.fromCell(q, cell(columnOf(q))); err != nil {
 				return nil, c.Errorf(row, columnOf(q), "%s: %w", columnOf(q), err)
 			}
 		}
@@ -663,7 +680,7 @@ func (x *record) fromCell(q study.Question, cell string) error {
 		}
 		x.Spans = append(x.Spans, own...)
 		return nil
-	case q.Type == "choice" || q.Type == "text":
+	case q.Type == "choice":
 		_, truth := table.Truth(cell)
 		if i := slices.IndexFunc(q.Options, func(o string) bool { return strings.EqualFold(o, cell) }); i >= 0 && truth && !slices.Contains(q.Options, cell) {
 			cell = q.Options[i] // spreadsheets write TRUE for true

@@ -30,7 +30,7 @@ var everything = study.Task{Name: "all", Of: "item", Show: []string{"pages"}, As
 	{Name: "q", Type: "choice", Options: []string{"yes", "no"}}, {Name: "m", Type: "several", Options: []string{"x", "y", "z"}},
 	{Name: "why", Type: "text"}, {Name: "n", Type: "number"}, {Name: "spans", Type: "span", Options: []string{"good", "bad"}}}}
 
-const everyAnswer = `{"q":"no","m":["x","z"],"why":"=because, “so”\r\n_x0041_","n":9007199254740993.25,"spans":[{"page":1,"start":1,"end":4,"text":"😀é\r","label":"bad"},{"page":2,"start":1,"end":4,"text":"😀 t","label":"good"}]}`
+const everyAnswer = `{"q":"no","m":["x","z"],"why":"=because, “so”\r\n_x0041_ \r\n","n":9007199254740993.25,"spans":[{"page":1,"start":1,"end":4,"text":"😀é\r","label":"bad"},{"page":2,"start":1,"end":4,"text":"😀 t","label":"good"}]}`
 
 // Every format takes answers out and in again, whatever offsets count, and refuses
 // them with offsets of another kind.
@@ -74,7 +74,7 @@ func TestExchange(t *testing.T) {
 				if format == "csv" && !strings.Contains(string(data), `"'=because`) {
 					t.Errorf("a spreadsheet takes an answer for a formula: %s", data)
 				}
-				file := File{Name: "f", Data: data, Format: format, Offsets: string(offsets), Person: "ben"}
+				file := File{Name: "f", Data: data, Format: format, Offsets: string(offsets), Person: "ben", From: "anna"}
 				for _, other := range text.Units {
 					if wrong := file; other != offsets {
 						wrong.Offsets = string(other)
@@ -128,7 +128,7 @@ func TestExchangeOfOddAnswers(t *testing.T) {
 		if err := errors.Join(err, errOut); err != nil {
 			t.Fatal(err)
 		}
-		if in, err := p.Import(task, source, File{Name: "f", Data: out.Data, Format: format, Offsets: codePoints, Person: "ben"}); in.Answers != 1 || err != nil {
+		if in, err := p.Import(task, source, File{Name: "f", Data: out.Data, Format: format, Offsets: codePoints, Person: "ben", From: "anna"}); in.Answers != 1 || err != nil {
 			t.Errorf("%s: %+v, %v\n%s", format, in, err, out.Data)
 		} else if w, err := p.ReadWork("t", "ben"); err != nil || string(w.order[0].First.Answer["by"]) != `"yes"` {
 			t.Errorf("%s: %v, %v", format, err, w)
@@ -313,7 +313,7 @@ func TestImportOfAnotherText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		file := File{Name: "f", Data: out.Data, Format: format, Offsets: codePoints, Person: "ben"}
+		file := File{Name: "f", Data: out.Data, Format: format, Offsets: codePoints, Person: "ben", From: "anna"}
 		if _, err := p.Import(task, revised{corpus{2}, map[string]bool{"i01": true}}, file); err == nil || !strings.Contains(err.Error(), "the text of i01 is not that of the study") {
 			t.Errorf("%s: %v", format, err)
 		}
@@ -400,7 +400,7 @@ func TestExchangeOfPairs(t *testing.T) {
 			t.Fatal(err)
 		}
 		data := exported.Data
-		file := File{Name: "f", Data: data, Format: format, Offsets: codePoints, Person: "ben"}
+		file := File{Name: "f", Data: data, Format: format, Offsets: codePoints, Person: "ben", From: "anna"}
 		if in, err := p.Import(task, corpus{8}, file); err != nil || in.Answers != 8 {
 			t.Fatalf("%s: %+v, %v", format, in, err)
 		}
@@ -440,18 +440,62 @@ func TestImportOfOnePerson(t *testing.T) {
 		{"csv", "item,by,q\ni00,anna,yes\ni01,bob,no\n", "carl", "", 0, 0, "f.csv has answers of anna, bob, none of carl: name one of them with --from"},
 		{"csv", "item,by,q\ni00,Ben,yes\ni01,Carl K.,no\n", "carl", "Carl K.", 1, 1, ""},
 		{"csv", "item,by,q\ni00,Ben,yes\n", "carl", "Carl K.", 0, 0, "f.csv has answers of Ben, none of Carl K."},
-		{"csv", "item,by,q\ni00,Ben,yes\n", "carl", "", 1, 0, ""},
+		{"csv", "item,by,q\ni00,Eve,yes\n", "carl", "", 1, 0, ""},
+		{"csv", "item,by,q\ni00,Ben,yes\n", "ben", "", 1, 0, ""},
+		{"csv", "item,by,q\ni00,Zoe,yes\n", "carl", "", 0, 0, "f.csv has answers of Zoe, who answers this task too, none of carl: import them with --as zoe"},
+		{"csv", "item,by,q\ni00,zoe,yes\n", "carl", "zoe", 1, 0, ""},
+		{"csv", "item,by,q\ni00,dan,yes\n", "carl", "", 0, 0, "f.csv has answers of dan, who answers this task too"},
 		{"csv", "item,q,boundary_note\ni00,yes,why\n", "carl", "", 0, 0, `unknown column "boundary_note"`},
 		{"csv", "item,q,q\ni00,yes,no\n", "carl", "", 0, 0, `duplicate column "q"`},
 		{"", "item,q\ni00,yes\ni01,maybe\n", "carl", "", 0, 0, `f.csv:3: q: "maybe" is not an option`},
 		{"", "item,q\ni00,yes\n", "carl", "", 1, 0, ""},
+		{"", "item,q\n i00 , yes\n", "carl", "", 1, 0, ""},
 		{"csv", "item,replicate,q\ni00,one,yes\n", "carl", "", 0, 0, `f.csv:2:5: replicate: "one" is not a number`},
 	} {
 		task := label
 		task.Again = study.Again{}
-		in, err := at(t, &clock).Import(task, corpus{6}, File{Name: "f.csv", Data: []byte(test.data), Format: test.format, Offsets: codePoints, Person: test.person, From: test.from})
+		p := at(t, &clock)
+		if err := open(t, p, task, "zoe").say(t, "yes"); err != nil {
+			t.Fatal(err)
+		}
+		task.People = []string{"anna", "ben", "bob", "carl", "dan"}
+		in, err := p.Import(task, corpus{6}, File{Name: "f.csv", Data: []byte(test.data), Format: test.format, Offsets: codePoints, Person: test.person, From: test.from})
+		if said := in.Named == "Eve"; said != strings.Contains(test.data, "Eve") {
+			t.Errorf("%s as %s: named %q", test.data, test.person, in.Named)
+		}
 		if in.Answers != test.n || in.Others != test.others || (test.err == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), test.err) {
 			t.Errorf("%s as %s: %+v, %v, want %d, %d, %q", test.data, test.person, in, err, test.n, test.others, test.err)
+		}
+	}
+}
+
+// padded is a corpus whose ids have blanks at an end.
+type padded struct{ corpus }
+
+func (padded) Items() []eval.Item { return []eval.Item{{ID: " a "}, {ID: "b\t"}} }
+
+// A text is imported as it was written, with the blanks at its ends, and so is the id of its item.
+func TestBlanksOfTables(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	task := study.Task{Name: "t", Of: "item", Show: []string{"lead"}, Ask: []study.Question{{Name: "why", Type: "text", Optional: true}}}
+	for _, format := range Formats() {
+		for _, said := range []string{` lead and trail `, `\ttab`, "\u00a0no break\u00a0", `line\r\nbreak\n`, `'`, `\n=1`} {
+			p, answer := at(t, &clock), `{"why":"`+said+`"}`
+			d := openOf(t, p, task, padded{corpus{2}}, "anna")
+			d.answerAll(t, answer)
+			d.close()
+			out, err := p.Export(task, padded{corpus{2}}, format, codePoints)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if in, err := p.Import(task, padded{corpus{2}}, File{Name: "f", Data: out.Data, Format: format, Offsets: codePoints, Person: "anna"}); err != nil || in.Answers != 0 {
+				t.Errorf("%s, %s: anna's own answers: %+v, %v", format, said, in, err)
+			}
+			if in, err := p.Import(task, padded{corpus{2}}, File{Name: "f", Data: out.Data, Format: format, Offsets: codePoints, Person: "ben", From: "anna"}); err != nil || in.Answers != 2 {
+				t.Errorf("%s, %s: %+v, %v", format, said, in, err)
+			} else if w, err := p.ReadWork("t", "ben"); err != nil || !w.order[0].First.Answer.equal(answerOf(t, answer)) {
+				t.Errorf("%s: %s became %s: %v", format, said, w.order[0].First.Answer, err)
+			}
 		}
 	}
 }

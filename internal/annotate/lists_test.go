@@ -25,6 +25,10 @@ func (order) Show(t eval.Trial) (eval.Exhibit, error) {
 	return eval.Exhibit{Item: t.Item, Pages: []eval.ExhibitPage{{Number: 1, Text: "A-1 red 3.50"}, {Number: 2, Text: "B-2 blue"}}}, nil
 }
 
+func (order) Same(_ string, a, b eval.UnitGold) (bool, error) {
+	return strings.EqualFold(strings.Join(valuesOf(a), "|"), strings.Join(valuesOf(b), "|")), nil
+}
+
 var goldOfLists = study.Task{Name: "t", Kind: "gold", Draw: 1}
 
 const (
@@ -85,7 +89,7 @@ func TestGoldOfAList(t *testing.T) {
 	}
 	reversed := `{"exists":"present","quote":[{"page":2,"start":4,"end":8,"text":"blue","value":"Blue"},{"page":1,"start":4,"end":7,"text":"red","value":"red"}]}`
 	for text, want := range map[string]bool{reversed: false, strings.Replace(someTags, `"value":"red"`, `"value":"green"`, 1): true, `{"exists":"missing"}`: true} {
-		if got := differ(goldOfLists.Full(), given(someTags), given(text)); got != want {
+		if got := differ(goldOfLists.Full(), order{}, given(someTags), given(text)); got != want {
 			t.Errorf("%s differs: %v", text, got)
 		}
 	}
@@ -113,14 +117,14 @@ func TestExchangeOfLists(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if in, err := p.Import(goldOfLists, source, File{Name: "f", Data: out.Data, Format: format, Offsets: codePoints, Person: "ben"}); in.Answers != 2 || err != nil {
+		if in, err := p.Import(goldOfLists, source, File{Name: "f", Data: out.Data, Format: format, Offsets: codePoints, Person: "ben", From: "anna"}); in.Answers != 2 || err != nil {
 			t.Fatalf("%s: %+v, %v\n%s", format, in, err, out.Data)
 		}
 		r, err := p.Result(goldOfLists, source)
 		if err != nil || len(r.Settled) != 2 {
 			t.Fatalf("%s: %d settled: %v", format, len(r.Settled), err)
 		}
-		for c := range codings(r.Task, r.queue.Subjects, r.Everyone) {
+		for c := range codings(r.Task, source, r.queue.Subjects, r.Everyone) {
 			if a, b := c.First[0].Final.Answer, c.First[1].Final.Answer; !a.equal(b) {
 				t.Errorf("%s: %v became %v", format, a, b)
 			}

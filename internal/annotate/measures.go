@@ -180,16 +180,20 @@ func (c *comparison) check(err error) { c.err = cmp.Or(c.err, err) }
 
 func (g *Agreement) compute(t study.Task, source Source, q *study.Question, pairs []pair) error {
 	c := &comparison{Agreement: g, task: t, q: q, pairs: pairs}
-	var equal []bool
+	equal := make([]bool, len(pairs))
+	for i, p := range pairs {
+		is, err := same(t, source, q, p.a, p.b)
+		c.check(err)
+		equal[i] = is
+	}
 	switch {
-	case q == nil:
-		equal = c.gold(source)
+	case q == nil: // the suite says no more than that
 	case q.Type == "span":
-		equal = c.passages(source)
+		c.passages(source)
 	case q.Type == "number":
-		equal = c.numbers()
+		c.numbers()
 	default:
-		equal = c.choices()
+		c.choices()
 	}
 	c.same(equal)
 	if t.Of == "unit" {
@@ -266,26 +270,14 @@ func (c *comparison) same(equal []bool) {
 	}
 }
 
-// gold compares the answers as gold.
-func (c *comparison) gold(source GoldMaker) []bool {
-	equal := make([]bool, len(c.pairs))
-	for i, p := range c.pairs {
-		s := p.subject
-		same, err := source.Same(s.Item, p.a.Answer.unitGold(s.Unit), p.b.Answer.unitGold(s.Unit))
-		c.check(err)
-		equal[i] = same
-	}
-	return equal
-}
-
 // choices compares labels, and sets of options also option by option.
-func (c *comparison) choices() []bool {
+func (c *comparison) choices() {
 	a, b := both(c.pairs, c.label)
 	c.Labels = labelsOf(c.task, *c.q, a, b)
 	c.labels(a, b)
 	if c.q.Type != "several" {
 		c.codeSets()
-		return equals(a, b)
+		return
 	}
 	c.ByLabel = nil // of sets
 	chosen := func(e *Event) []string { return e.Answer.list(c.q.Name) }
@@ -294,7 +286,6 @@ func (c *comparison) choices() []bool {
 		c.addLabel(o, x, y)
 	}
 	c.addSets("options that both chose", chosen)
-	return equals(a, b)
 }
 
 // codeSets compares the sets of codes of failures, for kappa of the primary code alone
@@ -406,7 +397,7 @@ func one(yes bool) int {
 }
 
 // numbers compares numbers on the interval scale.
-func (c *comparison) numbers() []bool {
+func (c *comparison) numbers() {
 	a, b := both(c.pairs, func(e *Event) float64 {
 		x, _ := valueOf[float64](e.Answer, c.q.Name)
 		return x
@@ -430,7 +421,6 @@ func (c *comparison) numbers() []bool {
 		mean.CI.Low, mean.CI.High = math.NaN(), math.NaN()
 	}
 	c.Measures = append(c.Measures, Measure{Key: Shift, Name: "second less first", Value: mean.Value, CI: mean.CI})
-	return equals(a, b)
 }
 
 // A character of a page with a label.
@@ -494,7 +484,7 @@ func borders(a, b []Span) (n int) {
 func (c *comparison) spans(e *Event) []Span { return e.Answer.Spans(c.q.Name) }
 
 // passages compares marked passages by their characters and by their borders.
-func (c *comparison) passages(source Shower) []bool {
+func (c *comparison) passages(source Shower) {
 	a, b := both(c.pairs, c.spans)
 	c.addRatio(Overlap, "characters that both marked", func(i int) (num, den float64) {
 		both, marks := common(a[i], b[i])
@@ -509,13 +499,9 @@ func (c *comparison) passages(source Shower) []bool {
 		c.byLabel(l, both, marks, eval.Undefined())
 	}
 	c.characterKappa(source, a, b)
-	equal := make([]bool, len(a))
 	c.addRatio(Borders, "passages with the same borders", func(i int) (num, den float64) {
-		n := borders(a[i], b[i])
-		equal[i] = n == len(a[i]) && n == len(b[i])
-		return float64(2 * n), float64(len(a[i]) + len(b[i]))
+		return float64(2 * borders(a[i], b[i])), float64(len(a[i]) + len(b[i]))
 	})
-	return equal
 }
 
 // characterKappa adds kappa of characters, marked or not.

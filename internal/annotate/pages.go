@@ -69,18 +69,15 @@ func (s *Server) progress(d *desk) (done, of int) {
 	if !s.adjudicates() {
 		return d.progress()
 	}
+	left := map[Subject]bool{}
+	open, _ := d.adjudicable(d.queue.Subjects...) // the page of the task has the error
+	for c := range open {
+		left[c.Subject] = true
+	}
 	for k := range d.work.given {
-		done += one(k.pass == passAdjudicate)
+		done += one(k.pass == passAdjudicate && !left[k.subject])
 	}
-	open, err := d.adjudicable(d.queue.Subjects...)
-	if err != nil {
-		return done, done // the page of the task has the error
-	}
-	of = done
-	for range open {
-		of++
-	}
-	return done, of
+	return done, done + len(left)
 }
 
 // depth is the way from the pages of a task to the first page.
@@ -197,6 +194,7 @@ type sheet struct {
 	Reason          string   // what a reason is wanted for
 	Take            []string // answers to decide on, as JSON
 	Own             bool     // one of them is the person's
+	Anew            bool     // the person decided before, on other answers
 	SkipPermitted   bool
 }
 
@@ -204,7 +202,7 @@ type sheet struct {
 func (s *Server) subject(w http.ResponseWriter, r *http.Request, d *desk) error {
 	k, at, ok := d.find(r.PathValue("key"), s.passes)
 	given, decides := d.work.given[k], k.pass == passAdjudicate
-	if !ok || given != nil && (decides || !d.mayReview(k)) {
+	if !ok || given != nil && !decides && !d.mayReview(k) {
 		return render(w, http.StatusNotFound, "message", message{Depth: depth, Title: "Page not found", Text: "The subject does not exist, or its answer is final."})
 	}
 	shown, ev, err := d.see(k)
@@ -218,8 +216,9 @@ func (s *Server) subject(w http.ResponseWriter, r *http.Request, d *desk) error 
 	p := subjectPage{Depth: depth, Title: s.title(d, k), Task: d.task, Person: d.work.Person, Shown: shown, Rows: shown.rows(), Session: session, Break: d.untilBreak(),
 		Again: k.pass == passAgain, Marks: slices.ContainsFunc(d.task.Ask, func(q study.Question) bool { return q.Type == "span" }),
 		Document: d.key(slot{subject: Subject{Item: k.subject.Item}}), Gold: makesGold(d.task)}
-	if n := len(p.Rows); decides && n > 1 { // what the decision is about comes first
-		p.Rows = append(p.Rows[n-1:], p.Rows[:n-1]...)
+	if decides { // what the decision is about comes first
+		n := len(p.Rows) - max(1, len(ev.take)-1) // the first two are side by side
+		p.Rows = slices.Concat(p.Rows[n:], p.Rows[:n])
 	}
 	beside := []slot{k}
 	if k.pass == passFirst && ofUnits(d.task) {
@@ -281,7 +280,7 @@ func (d *desk) beside(k slot) (list []slot, at int) {
 func (d *desk) sheet(k, here slot, shown Shown, ev Event, fresh *freshness) (x sheet, err error) {
 	given, decides := d.work.given[k], k.pass == passAdjudicate
 	x = sheet{Unit: k.subject.Unit, Said: d.said(k), Here: k == here}
-	if given != nil && !d.mayReview(k) {
+	if given != nil && !decides && !d.mayReview(k) {
 		return x, nil
 	}
 	if k != here {
@@ -300,8 +299,8 @@ func (d *desk) sheet(k, here slot, shown Shown, ev Event, fresh *freshness) (x s
 				return x, errors.New(err.Error()) // not for the person, who sends nothing
 			}
 		}
-		x.Kind, x.Reason, x.Own = eventAdjudicate, "Reason for the verdict", ev.Own
-		for _, a := range ev.both {
+		x.Kind, x.Reason, x.Own, x.Anew = eventAdjudicate, "Reason for the verdict", ev.Own, given != nil
+		for _, a := range ev.take {
 			x.Take = append(x.Take, string(encoded(a)))
 		}
 	case given != nil && given.First != nil:

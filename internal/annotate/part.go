@@ -16,12 +16,13 @@ import (
 // A part is a person's part of a task: their subjects in an order of their own, and what
 // they did.
 type part struct {
-	task  study.Task
-	queue *Queue
-	work  *Work
-	first bool              // the person answers all subjects
-	gone  map[Subject]error // why a subject cannot be shown
-	seen  map[Subject]bool  // was shown since the file is open
+	task   study.Task
+	source Source
+	queue  *Queue
+	work   *Work
+	first  bool              // the person answers all subjects
+	gone   map[Subject]error // why a subject cannot be shown
+	seen   map[Subject]bool  // was shown since the file is open
 }
 
 // rounds are the passes of answers.
@@ -247,7 +248,7 @@ func (d *part) discrepancies() (list []Discrepancy, ok bool) {
 		if a == nil || b == nil || a.First == nil || b.First == nil { // skipped, or gone
 			continue
 		}
-		if differ(d.task, a.First, b.First) {
+		if differ(d.task, d.source, a.First, b.First) {
 			list = append(list, Discrepancy{s, a.First, b.First, d.work.notes[noteKey{discrepancyTopic, s}]})
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
@@ -27,11 +28,12 @@ type Coding struct {
 	Final *Given
 	By    string
 
-	skipped bool // by somebody
+	skipped  bool // by somebody
+	outdated bool // there is a decision, which is about other answers
 }
 
 // codings yields what people said of subjects.
-func codings(t study.Task, subjects []Subject, everyone []*Work) iter.Seq[Coding] {
+func codings(t study.Task, source GoldMaker, subjects []Subject, everyone []*Work) iter.Seq[Coding] {
 	coding := func(s Subject) Coding {
 		c := Coding{Subject: s}
 		for _, w := range everyone {
@@ -43,12 +45,16 @@ func codings(t study.Task, subjects []Subject, everyone []*Work) iter.Seq[Coding
 				c.skipped = c.skipped || g.Skip != ""
 			}
 		}
-		if len(c.First) > 0 && c.differ(t) {
+		if len(c.First) > 0 && c.differ(t, source) {
 			c.Final, c.By = nil, ""
 		}
 		for _, w := range slices.Backward(everyone) { // the first decision counts
-			if g := w.given[slot{s, passAdjudicate}]; g != nil && g.Final != nil {
+			switch g := w.given[slot{s, passAdjudicate}]; {
+			case g == nil || g.Final == nil:
+			case c.stands(t, source, g.Final):
 				c.Final, c.By = g, w.Person
+			default:
+				c.outdated = true
 			}
 		}
 		return c
@@ -62,22 +68,75 @@ func codings(t study.Task, subjects []Subject, everyone []*Work) iter.Seq[Coding
 	}
 }
 
-// differ reports whether people gave different answers.
-func (c *Coding) differ(t study.Task) bool {
-	return slices.ContainsFunc(c.First, func(g *Given) bool { return differ(t, c.First[0].Final, g.Final) })
+// stands reports whether a decision is about what people say now: nobody whose answer was decided on
+// says another thing since, and who answered since says what the decision knew or decided.
+func (c *Coding) stands(t study.Task, source GoldMaker, decision *Event) bool {
+	known := []*Event{decision}
+	for _, g := range c.First {
+		was := g.decidedOn(decision)
+		if was != nil && differ(t, source, was, g.Final) {
+			return false
+		}
+		if was != nil {
+			known = append(known, was)
+		}
+	}
+	return !slices.ContainsFunc(c.First, func(g *Given) bool {
+		return !slices.ContainsFunc(known, func(e *Event) bool { return !differ(t, source, e, g.Final) })
+	})
 }
 
-// differ reports whether two answers differ in a question that is asked of all: a choice,
-// several, or a number. Texts and passages are compared only if the task has none of
-// these, and values only as text: gold needs one of them.
-func differ(t study.Task, a, b *Event) bool {
-	same := func(a, b string) bool { return text.Fold(a) == text.Fold(b) }
-	if makesGold(t) && !slices.EqualFunc(valuesOf(a.Answer.unitGold("")), valuesOf(b.Answer.unitGold("")), same) {
+// differ reports whether people gave different answers.
+func (c *Coding) differ(t study.Task, source GoldMaker) bool {
+	return slices.ContainsFunc(c.First, func(g *Given) bool { return differ(t, source, c.First[0].Final, g.Final) })
+}
+
+// compared lists the questions whose answers can be the same, nil for gold as a whole: all but texts.
+func compared(t study.Task) (list []*study.Question) {
+	if makesGold(t) {
+		list = append(list, nil)
+	}
+	for _, q := range t.Ask {
+		if q.Type != "text" {
+			list = append(list, &q)
+		}
+	}
+	return list
+}
+
+// same reports whether two answers say the same of a question, or of gold as a whole if q is nil:
+// for agreement, for the lock and for decisions. Passages are a set.
+func same(t study.Task, source GoldMaker, q *study.Question, a, b *Event) (bool, error) {
+	switch {
+	case q == nil:
+		return source.Same(a.Subject.Item, a.Answer.unitGold(a.Subject.Unit), b.Answer.unitGold(b.Subject.Unit))
+	case q.Type == "span":
+		x, y := a.Answer.Spans(q.Name), b.Answer.Spans(q.Name)
+		return len(x) == len(y) && borders(x, y) == len(x), nil
+	}
+	return a.label(t, *q) == b.label(t, *q), nil
+}
+
+// differ reports whether people must decide between two answers. A text does only if it is the first
+// question, and any passage may show a value of gold. Gold that cannot be compared differs.
+func differ(t study.Task, source GoldMaker, a, b *Event) bool {
+	if q := t.Ask[0]; q.Type == "text" && a.label(t, q) != b.label(t, q) {
 		return true
 	}
+	return slices.ContainsFunc(compared(t), func(q *study.Question) bool {
+		if makesGold(t) && q != nil && q.Name == goldQuote {
+			return false
+		}
+		equal, err := same(t, source, q, a, b)
+		return err != nil || !equal
+	})
+}
+
+// textsDiffer reports whether people wrote different texts.
+func (c *Coding) textsDiffer(t study.Task) bool {
 	return slices.ContainsFunc(t.Ask, func(q study.Question) bool {
-		compared := q.Name == t.Ask[0].Name || q.Type == "choice" || q.Type == "several" || q.Type == "number"
-		return compared && a.label(t, q) != b.label(t, q)
+		text := func(g *Given) string { return strings.TrimSpace(g.Final.Answer.Text(q.Name)) }
+		return q.Type == "text" && slices.ContainsFunc(c.First, func(g *Given) bool { return text(g) != text(c.First[0]) })
 	})
 }
 
@@ -87,27 +146,34 @@ func (c *Coding) stale(f *freshness) bool {
 	return slices.ContainsFunc(c.First, func(g *Given) bool { return !f.has(g.Final) }) || c.Final != nil && !f.has(c.Final.Final)
 }
 
-// showBoth adds the answers of two people to what is shown, without names and in an
-// order that is drawn. swapped says which arm of a pair is shown as A; arms are not named.
-func (c *Coding) showBoth(shown Shown, t study.Task, seed int64, swapped bool) (_ Shown, both [2]Answer, reversed bool) {
-	two := slices.Clone(c.First[:2])
-	if i := slices.IndexFunc(c.First, func(g *Given) bool { return differ(t, c.First[0].Final, g.Final) }); i > 0 {
-		two[1] = c.First[i] // the first that differs
+// showAll adds the different answers of people to what is shown, without names and in an order that
+// is drawn. swapped says which arm of a pair is shown as A; arms are not named. The event gets what
+// the decision is about.
+func (c *Coding) showAll(shown Shown, t study.Task, source GoldMaker, seed int64, ev *Event) Shown {
+	var different []*Event
+	ev.About = map[string]int{}
+	for _, g := range c.First {
+		if ev.About[g.person] = g.Final.line; !slices.ContainsFunc(different, func(e *Event) bool { return !differ(t, source, e, g.Final) }) {
+			different = append(different, g.Final)
+		}
 	}
-	if reversed = stable.Random(seed, "adjudicate", t.Name, c.Subject.String()).IntN(2) == 1; reversed {
-		slices.Reverse(two)
+	if ev.Reversed = stable.Random(seed, "adjudicate", t.Name, c.Subject.String()).IntN(2) == 1; ev.Reversed {
+		slices.Reverse(different)
 	}
-	for i, g := range two {
-		side := func(label string) string { return c.Subject.sideOf(label, swapped) }
-		both[i] = g.Final.onSides(t, side)
-		said := cmp.Or(g.Final.readable(t, side), "Every question was left open.")
-		if c.Subject.Other != "" && g.Final.Swapped != swapped {
+	for i, e := range different {
+		side := func(label string) string { return c.Subject.sideOf(label, ev.Swapped) }
+		ev.take = append(ev.take, e.onSides(t, side))
+		said := cmp.Or(e.readable(t, side), "Every question was left open.")
+		if c.Subject.Other != "" && e.Swapped != ev.Swapped {
 			said += "\nThe texts of this judgement were written with A and B the other way round."
 		}
-		shown.Parts = append(shown.Parts, Part{Name: "Judgement " + string(rune('A'+i)), Text: said})
+		shown.Parts = append(shown.Parts, Part{Name: "Judgement " + letter(i), Text: said})
 	}
-	return shown, both, reversed
+	return shown
 }
+
+// letter names the parts of a page that are judged.
+func letter(i int) string { return string(rune('A' + i)) }
 
 // freshness tells whether what a person judged is what the study still shows. Texts can
 // be corrected and answers asked anew after people judged them.
@@ -186,18 +252,19 @@ type Result struct {
 	Task     study.Task
 	Settled  []Settled
 	Missing  []string
-	Differ   int // subjects whose answers differ, without a decision
-	Aside    int // subjects without an answer to judge any more: they are set aside
-	Alone    int // settled ones that one person answered
+	Notes    []string // on what is settled, for whoever locks it
+	Differ   int      // subjects whose answers differ, without a decision
+	Aside    int      // subjects without an answer to judge any more: they are set aside
 	Everyone []*Work
 	// Uncompared says for which two answers [Result.Agreements] found nothing to compare, and why.
 	Uncompared []string
 
-	gone  map[Subject]error
-	first string // who answers all subjects
-	queue *Queue
-	now   time.Time
-	file  string // name of the gold, if the suite names it
+	source Source
+	gone   map[Subject]error
+	first  string // who answers all subjects
+	queue  *Queue
+	now    time.Time
+	file   string // name of the gold, if the suite names it
 }
 
 // A NotStartedError says that the subjects of a task were not drawn.
@@ -209,7 +276,7 @@ func (e *NotStartedError) Error() string {
 
 // Result reads a task with everyone's answers. Answers to what the study no longer shows
 // settle nothing.
-func (p Place) Result(t study.Task, source Shower) (*Result, error) {
+func (p Place) Result(t study.Task, source Source) (*Result, error) {
 	t = t.Full()
 	q, err := p.readQueue(t)
 	if err != nil {
@@ -218,17 +285,17 @@ func (p Place) Result(t study.Task, source Shower) (*Result, error) {
 	if q == nil {
 		return nil, &NotStartedError{t.Name}
 	}
-	r := &Result{Task: t, gone: map[Subject]error{}, queue: q, now: p.Now()}
+	r := &Result{Task: t, source: source, gone: map[Subject]error{}, queue: q, now: p.Now()}
 	if r.Everyone, err = p.Everyone(t.Name); err != nil {
 		return nil, err
 	}
 	if r.first, err = p.leader(t); err != nil {
 		return nil, err
 	}
-	skipped, open := 0, 0
+	skipped, open, anew, alone, outdated, texts := 0, 0, 0, 0, 0, 0
 	var stale []string
 	fresh := newFreshness(t, source)
-	for c := range codings(t, q.Subjects, r.Everyone) {
+	for c := range codings(t, source, q.Subjects, r.Everyone) {
 		switch {
 		case fresh.gone(c.Subject):
 			r.gone[c.Subject] = eval.ErrGone
@@ -237,25 +304,34 @@ func (p Place) Result(t study.Task, source Shower) (*Result, error) {
 			stale = append(stale, c.Subject.String())
 		case c.Final != nil:
 			e := c.Final.Final
-			r.Alone += one(len(c.First) == 1)
+			alone += one(len(c.First) == 1)
+			if e.Pass != passAdjudicate {
+				outdated, texts = outdated+one(c.outdated), texts+one(c.textsDiffer(t))
+			}
 			by := r.Everyone[slices.IndexFunc(r.Everyone, func(w *Work) bool { return w.Person == c.By })]
 			r.Settled = append(r.Settled, Settled{c.Subject, e.Answer, e.label(t, t.Ask[0]), c.By, e.Pass == passAdjudicate, e.Own, e.Reason, e.Shown, by.session(e.Session), c.Final.FinalAt})
 		case len(c.First) > 0:
 			r.Differ++
+			anew += one(c.outdated)
 		case c.skipped:
 			skipped++
 		default:
 			open++
 		}
 	}
-	miss := func(n int, one, many, format string, args ...any) {
+	add := func(list *[]string, n int, one, many, format string, args ...any) {
 		if n > 0 {
-			r.Missing = append(r.Missing, text.Plural(n, one, many)+fmt.Sprintf(format, args...))
+			*list = append(*list, text.Plural(n, one, many)+fmt.Sprintf(format, args...))
 		}
 	}
+	miss := func(n int, one, many, format string, args ...any) { add(&r.Missing, n, one, many, format, args...) }
+	add(&r.Notes, alone, "answer is", "answers are", " of one person alone")
+	add(&r.Notes, outdated, "decision is", "decisions are", " not used: an answer changed since, and people agree")
+	add(&r.Notes, texts, "answer has", "answers have", " texts in which people differ: those of who started first count")
 	miss(open, "subject has", "subjects have", " no answer")
 	miss(skipped, "subject was", "subjects were", " skipped: answer it, or draw the task anew under another name")
 	miss(r.Differ, "subject has", "subjects have", " answers that differ: decide with `scruple annotate --adjudicate`")
+	miss(anew, "of them was", "of them were", " decided, but an answer changed since")
 	if len(stale) > 0 {
 		miss(len(stale), "subject was", "subjects were", ", such as %s, judged by a text that the study no longer shows: restore the text, or draw the task anew under another name", stale[0])
 	}
@@ -281,7 +357,7 @@ func (p Place) Result(t study.Task, source Shower) (*Result, error) {
 
 // part is a person's part of the task.
 func (r *Result) part(w *Work) *part {
-	return &part{task: r.Task, queue: r.queue, work: w, first: w.Person == cmp.Or(r.first, r.Everyone[0].Person), gone: r.gone}
+	return &part{task: r.Task, source: r.source, queue: r.queue, work: w, first: w.Person == cmp.Or(r.first, r.Everyone[0].Person), gone: r.gone}
 }
 
 // Discrepancies lists the subjects that a person answered differently in the second round.
@@ -357,8 +433,9 @@ func (e *Event) judgement(t study.Task) []byte {
 
 // Verdicts turns the answers to a task into verdicts: step is the task, and round is
 // 1, 2 for the second round, or 3 for the verdict on answers that differ. Answers to
-// what the study no longer shows, and decisions on them, are left out and counted.
-func (p Place) Verdicts(t study.Task, source Shower) (list []eval.PersonVerdict, stale int, err error) {
+// what the study no longer shows, and decisions on them, are left out and counted. Decisions on
+// answers that changed since are left out: people agree now, or still differ.
+func (p Place) Verdicts(t study.Task, source Source) (list []eval.PersonVerdict, stale int, err error) {
 	t = t.Full()
 	q, err := p.readQueue(t)
 	if err != nil || q == nil {
@@ -366,10 +443,14 @@ func (p Place) Verdicts(t study.Task, source Shower) (list []eval.PersonVerdict,
 	}
 	everyone, err := p.Everyone(t.Name)
 	fresh := newFreshness(t, source)
+	counts := map[*Given]bool{} // of decisions
+	for c := range codings(t, source, q.Subjects, everyone) {
+		counts[c.Final] = true
+	}
 	for _, w := range everyone {
 		for _, g := range w.order {
 			switch s := g.subject; {
-			case g.Final == nil:
+			case g.Final == nil, g.pass == passAdjudicate && !counts[g]:
 			case !fresh.has(g.Final):
 				stale++
 			default:

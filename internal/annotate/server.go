@@ -55,6 +55,7 @@ var pages = sync.OnceValue(func() *template.Template {
 		},
 		"sheet":    func(p subjectPage, s sheet) any { return map[string]any{"Page": p, "Sheet": s} },
 		"inc":      func(i int) int { return i + 1 },
+		"letter":   letter,
 		"decimals": decimals,
 		"note": func(notes []string, i int) string {
 			return slices.Concat(notes, make([]string, i+1))[i]

@@ -245,7 +245,7 @@ func show(t study.Task, source Shower, s Subject, swapped bool) (shown Shown, er
 		for _, p := range shown.sides[i] {
 			text = append(text, p.Text)
 		}
-		shown.Parts = append(shown.Parts, Part{Name: "Answer " + string(rune('A'+i)), Text: strings.Join(text, "\n\n")})
+		shown.Parts = append(shown.Parts, Part{Name: "Answer " + letter(i), Text: strings.Join(text, "\n\n")})
 	}
 	return shown, nil
 }

@@ -47,9 +47,12 @@ type Event struct {
 	Subject *Subject `json:"subject,omitempty"`
 	Shown   string   `json:"shown,omitempty"` // hash
 	// Base is the hash of what an adjudication shows beside the answers that differ. The
-	// second person was shown as A if Reversed.
+	// first person was shown last if Reversed.
 	Base     string `json:"base,omitempty"`
 	Reversed bool   `json:"reversed,omitempty"`
+	// About are the answers that a decision is about: lines of people's files. Older versions
+	// did not write them.
+	About map[string]int `json:"about,omitempty"`
 	// Swapped says that the second arm of a pair was shown as A.
 	Swapped bool `json:"swapped,omitempty"`
 	// Own says that one of the answers decided on is the person's own.
@@ -64,7 +67,9 @@ type Event struct {
 	WallMS   int64  `json:"wall_ms,omitempty"`
 	Version  string `json:"version,omitempty"` // of the program
 
-	both [2]Answer // those that a decision is about
+	line int
+	at   time.Time
+	take []Answer // those that a decision can take
 }
 
 func (e *Event) active() time.Duration { return time.Duration(e.ActiveMS) * time.Millisecond }
@@ -127,6 +132,8 @@ type slot struct {
 // A Given is a person's answer in a slot.
 type Given struct {
 	slot
+	person       string
+	all          []*Event
 	First, Final *Event // nil: skipped
 	FinalAt      time.Time
 	by           time.Time // before what came next, if the clock was ahead at FinalAt
@@ -202,7 +209,7 @@ func (w *Work) apply(e ledger.Entry) error {
 			}
 		}
 	}
-	w.last = at
+	w.last, ev.line, ev.at = at, e.Seq, at
 	if ev.ID != "" {
 		w.ids[ev.ID] = e.At
 	}
@@ -245,7 +252,7 @@ func (w *Work) answer(k slot, e ledger.Entry, ev *Event, at time.Time) {
 	delete(w.drafts, k)
 	g := w.given[k]
 	if g == nil {
-		g = &Given{slot: k, opened: e.Seq}
+		g = &Given{slot: k, person: w.Person, opened: e.Seq}
 		w.given[k] = g
 		w.order = append(w.order, g)
 		w.since++
@@ -267,7 +274,20 @@ func (w *Work) answer(k slot, e ledger.Entry, ev *Event, at time.Time) {
 	if g.First == nil { // also after a skip
 		g.First, g.answered = ev, e.Seq
 	}
-	g.Final, g.Skip = ev, ""
+	g.all, g.Final, g.Skip = append(g.all, ev), ev, ""
+}
+
+// decidedOn is the answer that a decision is about, or nil. If the decision does not say, it is
+// the last one before it: the first, if the clocks of two computers differ.
+func (g *Given) decidedOn(decision *Event) (was *Event) {
+	for i, e := range g.all {
+		line, bound := decision.About[g.person]
+		switch {
+		case bound && line == e.line, decision.About == nil && (i == 0 || !e.at.After(decision.at)):
+			was = e
+		}
+	}
+	return was
 }
 
 // inSession returns the running session.
