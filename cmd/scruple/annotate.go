@@ -445,6 +445,9 @@ func (a *app) importAnnotations(o *opened, place annotate.Place, task study.Task
 	if in.Unchecked > 0 {
 		a.warn("warning: %s no text and no text_sha256, as an export has: whether people saw the text as the study has it now is not known", text.Plural(in.Unchecked, "answer has", "answers have"))
 	}
+	if in.Spaced > 0 {
+		a.say("%s other white space than the text, as Label Studio writes it: the offsets count", text.Plural(in.Spaced, "passage has", "passages have"))
+	}
 	if in.Answers == 0 {
 		a.say("nothing to import: task %s has all answers of %s in %s", task.Name, person, file)
 		return nil
