@@ -12,7 +12,7 @@ import (
 	"github.com/scruple-eval/scruple/stats"
 )
 
-// disputed counts the units of an arm on which people differ and nobody decided, and those that
+// disputed counts the units of an arm that people left open, and those that
 // people judged, if they correct the metric.
 func (c *Collector) disputed(arm, metric int, s selection) (differ, of int) {
 	m, rated := c.suite.Metrics[metric], c.rated[c.arms[arm].ID]
@@ -35,12 +35,12 @@ func (c *Collector) disputed(arm, metric int, s selection) (differ, of int) {
 	return differ, of
 }
 
-// leftOut says that people differ on some of the units that they judged, if they do.
+// leftOut says that people left some of the units open that they judged, if they did.
 func leftOut(differ, of int) []string {
 	if differ == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d of %s that people judged are left out, since people differ on them: the others are no random sample; decide with `scruple annotate --adjudicate`", differ, text.Plural(of, "unit", "units"))}
+	return []string{fmt.Sprintf("%d of %s that people judged are left out, since people differ on them or skipped them: the others are no random sample; answer those that were skipped, and decide with `scruple annotate --adjudicate`", differ, text.Plural(of, "unit", "units"))}
 }
 
 // judgedUnits are the units of an arm that a metric counts, with what the judge and people
@@ -254,8 +254,8 @@ func (c *Collector) markJudges(a *Analysis, known map[[2]string]string) {
 type Rated struct {
 	eval.Rating
 	Cluster string // of the item
-	Human   *bool  // nil: no person said anything, or people differ
-	Differ  bool   // people differ, and nobody decided
+	Human   *bool  // nil: no person said anything, or people left it open
+	Differ  bool   // people differ and nobody decided, or skipped it and nobody answered
 }
 
 // Ratings are those of one judge.

@@ -475,7 +475,7 @@ func (r Rule) byJudge(a *analyse.Analysis, c *Condition) {
 		remedies, whom = append(remedies, "a comparison across a factor reads the judge's scores, which people's verdicts do not correct: let the rule read diff_in of each level"), ""
 	}
 	if len(disputed) > 0 {
-		remedies, whom = append(remedies, fmt.Sprintf("people differ on %s, which are left out, so that the others are no random sample: decide with `scruple annotate --adjudicate`", strings.Join(disputed, ", "))), ""
+		remedies, whom = append(remedies, fmt.Sprintf("people differ on %s or skipped them, which are left out, so that the others are no random sample: answer those that were skipped, and decide with `scruple annotate --adjudicate`", strings.Join(disputed, ", "))), ""
 	}
 	alone, remedy := slices.Concat(counted, combined, across), strings.Join(remedies, "; ")
 	what := "on the judge alone for " + strings.Join(alone, ", ")

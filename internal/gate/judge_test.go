@@ -61,7 +61,7 @@ func TestJudgeAlone(t *testing.T) {
 // TestPeopleDiffer: a rule on scores that people corrected without the answers on which they differ
 // says so, and is undecided if the judge must be measured.
 func TestPeopleDiffer(t *testing.T) {
-	const differ, decide = "people differ on 27 units of composite of ctn, which are left out", "decide with `scruple annotate --adjudicate`"
+	const differ, decide = "people differ on 27 units of composite of ctn or skipped them, which are left out", "decide with `scruple annotate --adjudicate`"
 	for that, reads := range map[string]bool{"diff_low('ctn','plain','composite') > 0": true, "low('ctn','composite') > 0.7": true, "low('plain','composite') > 0.5": false} {
 		for _, alone := range []bool{false, true} { // they differ on all
 			a := analysis(0.1, 0.01, 0.5)
