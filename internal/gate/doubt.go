@@ -501,6 +501,12 @@ func (r Rule) readsOfJudge(e analyse.Estimate) bool {
 	return r.readsEstimate(e) && (e.JudgeAlone || e.Stratum == nil && e.ByJudge != nil && slices.Contains(r.across, e.Metric))
 }
 
+// Corrected reports whether a rule reads what people corrected: it follows from their verdicts, and
+// not from the scores of the run alone.
+func (r Rule) Corrected(a *analyse.Analysis) bool {
+	return slices.ContainsFunc(a.Estimates, func(e analyse.Estimate) bool { return e.ByJudge != nil && r.readsEstimate(e) })
+}
+
 // readsEstimate reports whether a rule reads the scores of an estimate.
 func (r Rule) readsEstimate(e analyse.Estimate) bool {
 	if e.Stratum == nil {
