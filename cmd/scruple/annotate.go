@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"os/user"
@@ -259,38 +260,41 @@ func (a *app) subjects(o *opened) (_ *experiment.Subjects, err error) {
 	return r.Subjects(o.ctx), nil
 }
 
-// addPeoplesVerdicts stores the answers of people about the run as verdicts, with messages.
-func (a *app) addPeoplesVerdicts(ctx context.Context, db *store.DB, r *experiment.Run) error {
-	return takePeoplesVerdicts(ctx, db, r, a.noAgreement, func(task string, list []eval.PersonVerdict, stale int) error {
-		added, err := db.AddPeople(ctx, r.Record, list)
-		if added > 0 {
-			a.say("task %s: %s of people added", task, text.Plural(added, "verdict", "verdicts"))
-		}
-		if stale > 0 {
-			a.warn("warning: task %s: %s not used: the study shows something else now", task, text.Plural(stale, "answer is", "answers are"))
-		}
+// setPeoplesVerdicts makes the answers of people about the run its verdicts, with messages.
+func (a *app) setPeoplesVerdicts(ctx context.Context, db *store.DB, r *experiment.Run) error {
+	list, err := peoplesVerdicts(ctx, db, r, a.noAgreement)
+	if err != nil {
 		return err
-	})
+	}
+	d, err := db.SetPeople(ctx, r.Record, list)
+	for _, task := range slices.Sorted(maps.Keys(d.Lacking)) {
+		a.say("task %s: %s of people added", task, text.Plural(d.Lacking[task], "verdict", "verdicts"))
+	}
+	for _, task := range slices.Sorted(maps.Keys(d.Outdated)) {
+		a.say("task %s: %s: the study, or the answers in its folder, changed", task, text.Plural(d.Outdated[task], "verdict of people no longer counts", "verdicts of people no longer count"))
+	}
+	return err
 }
 
 func (a *app) noAgreement(err error) { a.warn("warning: no agreement of people: %v", err) }
 
-// takePeoplesVerdicts passes the answers of people about the run as verdicts to take, and
-// gives the run their agreement. What cannot be compared is passed to warn: it concerns no
-// score.
-func takePeoplesVerdicts(ctx context.Context, db *store.DB, r *experiment.Run, warn func(error), take func(task string, list []eval.PersonVerdict, stale int) error) error {
+// peoplesVerdicts lists the answers of people about the run as verdicts. It gives the run their
+// agreement, and says in its reports what is not used. What cannot be compared is passed to
+// warn: it concerns no score.
+func peoplesVerdicts(ctx context.Context, db *store.DB, r *experiment.Run, warn func(error)) (all []eval.PersonVerdict, err error) {
 	place := annotate.At(r.File, r.Study, db.Path(), time.Now)
 	for _, t := range r.Study.Annotation {
 		list, stale, err := place.Verdicts(t, r.Subjects(ctx))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if err := take(t.Name, list, stale); err != nil {
-			return err
+		if stale > 0 {
+			r.Unused = append(r.Unused, fmt.Sprintf("task %s: %s not used: the study shows something else now", t.Name, text.Plural(stale, "answer of people is", "answers of people are")))
 		}
+		all = append(all, list...)
 	}
 	addAgreements(place, r, r.Subjects(ctx), warn)
-	return nil
+	return all, nil
 }
 
 // addAgreements gives a run the agreement of people on the tasks of its study. A task
@@ -443,6 +447,9 @@ func (a *app) importAnnotations(o *opened, place annotate.Place, task study.Task
 	}
 	if in.Unchecked > 0 {
 		a.warn("warning: %s no text and no text_sha256, as an export has: whether people saw the text as the study has it now is not known", text.Plural(in.Unchecked, "answer has", "answers have"))
+	}
+	if in.Spaced > 0 {
+		a.say("%s other white space than the text, as Label Studio writes it: the offsets count", text.Plural(in.Spaced, "passage has", "passages have"))
 	}
 	if in.Answers == 0 {
 		a.say("nothing to import: task %s has all answers of %s in %s", task.Name, person, file)

@@ -15,7 +15,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/appendix"
 	"github.com/scruple-eval/scruple/internal/bundle"
 	"github.com/scruple-eval/scruple/internal/disk"
-	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/model"
 	"github.com/scruple-eval/scruple/internal/report"
@@ -94,15 +93,15 @@ func (a *app) bundleEnv(missing *[]appendix.Missing) bundle.Env {
 		}}
 }
 
-// agreed gives a run the agreement of people, and returns how many of their verdicts the
-// store lacks. It stores nothing.
-func (a *app) agreed(ctx context.Context, db *store.DB, r *experiment.Run) (lacks int, err error) {
-	err = takePeoplesVerdicts(ctx, db, r, a.noAgreement, func(_ string, list []eval.PersonVerdict, _ int) error {
-		n, err := db.NotInForce(ctx, r.Record, list)
-		lacks += n
-		return err
-	})
-	return lacks, err
+// agreed gives a run the agreement of people, and returns how many of their verdicts
+// differ from those of the store. It stores nothing.
+func (a *app) agreed(ctx context.Context, db *store.DB, r *experiment.Run) (differ int, err error) {
+	list, err := peoplesVerdicts(ctx, db, r, a.noAgreement)
+	if err != nil {
+		return 0, err
+	}
+	d, err := db.PeopleDiff(ctx, r.Record, list)
+	return d.Len(), err
 }
 
 // bundleOutputs lists the report in all formats, the tables of a run, and its appendices with

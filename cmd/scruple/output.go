@@ -175,7 +175,7 @@ func samplesPerArm(arms int) int {
 // files and prints the answer in brief. arg is the study or run that the command names;
 // decides says that the command exits with the verdict.
 func (a *app) conclude(ctx context.Context, db *store.DB, r *experiment.Run, arg string, decides bool) (experiment.Result, error) {
-	if err := a.addPeoplesVerdicts(ctx, db, r); err != nil {
+	if err := a.setPeoplesVerdicts(ctx, db, r); err != nil {
 		return experiment.Result{}, err
 	}
 	left, err := r.Blinded(ctx)

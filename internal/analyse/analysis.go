@@ -402,7 +402,7 @@ type Estimate struct {
 	// many units they judged. JudgeAlone: it depends on a judge whom no person checked.
 	ByJudge    *eval.Measured `json:"by_judge,omitempty"`
 	JudgeAlone bool           `json:"judge_alone,omitempty"`
-	// Disputed counts units on which people disagree, without an adjudication. They are left out,
+	// Disputed counts units on which people disagree, without an adjudication, or that they skipped. They are left out,
 	// so the units that people judged are no longer a random sample.
 	Disputed int `json:"disputed,omitempty"`
 	// Combined: it combines verdicts of a judge, so people's verdicts do not correct it.

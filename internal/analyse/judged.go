@@ -17,7 +17,7 @@ import (
 type judged struct {
 	units      stats.Judged
 	by         bool // people judged some
-	differ, of int  // units on which people differ and nobody decided, and those that people judged
+	differ, of int  // units that people left open, and those that people judged
 }
 
 func (c *Collector) judged(x armScores, s selection) (j judged) {
@@ -59,12 +59,12 @@ func (c *Collector) judged(x armScores, s selection) (j judged) {
 	return j
 }
 
-// leftOut says that people differ on some of the units that they judged, if they do.
+// leftOut says that people left some of the units open that they judged, if they did.
 func leftOut(differ, of int) []string {
 	if differ == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d of %s that people judged are left out, since people differ on them: the others are no random sample; decide with `scruple annotate --adjudicate`", differ, text.Plural(of, "unit", "units"))}
+	return []string{fmt.Sprintf("%d of %s that people judged are left out, since people differ on them or skipped them: the others are no random sample; answer those that were skipped, and decide with `scruple annotate --adjudicate`", differ, text.Plural(of, "unit", "units"))}
 }
 
 // label is 1 for what the metric counts, else 0.
@@ -221,8 +221,8 @@ func (c *Collector) markJudges(a *Analysis, known map[[2]string]string) {
 type Rated struct {
 	eval.Rating
 	Cluster string // of the item
-	Human   *bool  // nil: no person said anything, or people differ
-	Differ  bool   // people differ, and nobody decided
+	Human   *bool  // nil: no person said anything, or people left it open
+	Differ  bool   // people differ and nobody decided, or skipped it and nobody answered
 }
 
 // Ratings are those of one judge.

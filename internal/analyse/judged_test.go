@@ -72,7 +72,7 @@ func TestPeopleDiffer(t *testing.T) {
 		a := judgedStudy(t, m, 200, 60, differ)
 		e, _ := a.Estimate("v", "rate")
 		c, _ := a.Comparison("v", "s", "rate")
-		want := fmt.Sprintf("%d of 60 units that people judged are left out, since people differ on them", differ)
+		want := fmt.Sprintf("%d of 60 units that people judged are left out, since people differ on them or skipped them", differ)
 		if e.Disputed != differ || (e.ByJudge != nil) != corrected || strings.Contains(strings.Join(e.Warnings, "; "), want) != (differ > 0) {
 			t.Errorf("%d: %+v", differ, e)
 		}

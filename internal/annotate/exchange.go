@@ -84,6 +84,8 @@ type Imported struct {
 	Named   string // the person's name in the file, if it is another
 	// Unchecked are answers that do not say what text they are about.
 	Unchecked int
+	// Spaced are passages that have other white space than the text, as Label Studio writes it.
+	Spaced int
 }
 
 // A record is an answer on its way from or to another tool. Its text is all pages,
@@ -101,6 +103,7 @@ type record struct {
 	Spans    []outSpan `json:"spans,omitempty"`
 
 	textHash string // of Text, which tables do not have
+	spaced   int    // see [Imported]
 	from     string // place in a file
 }
 
@@ -347,6 +350,7 @@ func (d *desk) imported(list []record, f File, in *Imported) (events []Event, er
 				err = fmt.Errorf("%v was answered already, and otherwise: correct the answer with --reason (both stay in the file)", x.Subject)
 			case !same:
 				in.Unchecked += one(x.textHash == "")
+				in.Spaced += x.spaced
 				events = append(events, *e)
 			}
 		}
@@ -425,8 +429,16 @@ func (x *record) place(shown Shown, unit text.Unit) error {
 			return fmt.Errorf("the task has no question %q about passages", s.Question)
 		}
 		span.Text, span.Label, span.Value, span.Record = ruler.Slice(start, end), s.Label, s.Value, s.Record
-		if s.Text != "" && s.Text != span.Text {
+		switch {
+		case s.Text == "" || s.Text == span.Text:
+		case spanfile.SameAsShown(s.Text, span.Text):
+			x.spaced++
+		case slices.ContainsFunc(text.Units[:], func(u text.Unit) bool {
+			return spanfile.SameAsShown(s.Text, ruler.Slice(ruler.Point(s.Start, u), ruler.Point(s.End, u)))
+		}):
 			return fmt.Errorf("the passage %d to %d is %q, not %q: give what the offsets count with --offsets", s.Start, s.End, span.Text, s.Text)
+		default:
+			return fmt.Errorf("the passage %d to %d is %q in the text, and %q in the file: correct its offsets; if they are right, remove its text from the file", s.Start, s.End, span.Text, s.Text)
 		}
 		byQuestion[s.Question] = append(byQuestion[s.Question], span)
 	}

@@ -201,6 +201,43 @@ func TestImportRefusals(t *testing.T) {
 	}
 }
 
+// Label Studio writes the text of a passage as its page shows it: line ends as the characters \n,
+// and one space for several. The offsets count, and such passages are counted.
+func TestPassagesAsLabelStudioWritesThem(t *testing.T) {
+	file := func(start, end int, says string) File {
+		data := fmt.Sprintf(`[{"data":{"subject":{"item":"i00"}},"annotations":[{"result":[{"from_name":"spans","value":{"start":%d,"end":%d,"text":%q,"labels":["bad"]}}]}]}]`, start, end, says)
+		return File{Name: "f", Data: []byte(data), Format: "label-studio", Person: "anna"}
+	}
+	read := func(f File) (record, error) {
+		list, err := f.fromLabelStudio(everything)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown, err := show(everything, emoji{corpus{2}}, Subject{Item: "i00"}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list[0], list[0].place(shown, text.Unit(f.Offsets))
+	}
+	for _, test := range []struct {
+		says, want string // text of the region, error
+		spaced     int
+	}{
+		{"é\r\nb", "", 0}, {`é\n\nb`, "", 1}, {"é b", "", 1},
+		{"b i0", "give what the offsets count with --offsets", 0},
+		{"nowhere", `in the file: correct its offsets; if they are right, remove its text from the file`, 0},
+	} {
+		start, end := 2, 6
+		if test.says == "b i0" {
+			start, end = 6, 10 // in UTF-16
+		}
+		x, err := read(file(start, end, test.says))
+		if x.spaced != test.spaced || (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q: %d passages with other white space, %v", test.says, x.spaced, err)
+		}
+	}
+}
+
 func FuzzImport(f *testing.F) {
 	for i := range Formats() {
 		f.Add(i, []byte(`{"subject":{"item":"i00"},"answer":{"q":"yes"},"label":[[0,1,"spans: bad"]]}`))

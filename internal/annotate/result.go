@@ -419,9 +419,16 @@ type Judgement struct {
 	Reason string `json:"reason,omitempty"`
 	// Session is the number of the person's session.
 	Session int `json:"session,omitempty"`
+	// Skipped says that there is no answer, in a task that measures a judge: whoever compares the
+	// judge with people must know that the other answers are no random sample.
+	Skipped bool `json:"skipped,omitempty"`
 }
 
-func (e *Event) judgement(t study.Task) []byte {
+func (g *Given) judgement(t study.Task) []byte {
+	e := g.Final
+	if e == nil {
+		return encoded(Judgement{Skipped: true})
+	}
 	q := t.Ask[0]
 	j := Judgement{Answer: e.Answer, Label: e.label(t, q), Shown: e.Shown, Reason: e.Reason, Session: e.Session}
 	if t.Judge {
@@ -434,7 +441,8 @@ func (e *Event) judgement(t study.Task) []byte {
 // Verdicts turns the answers to a task into verdicts: step is the task, and round is
 // 1, 2 for the second round, or 3 for the verdict on answers that differ. Answers to
 // what the study no longer shows, and decisions on them, are left out and counted. Decisions on
-// answers that changed since are left out: people agree now, or still differ.
+// answers that changed since are left out: people agree now, or still differ. What a person skipped
+// is a verdict if the task measures a judge.
 func (p Place) Verdicts(t study.Task, source Source) (list []eval.PersonVerdict, stale int, err error) {
 	t = t.Full()
 	q, err := p.readQueue(t)
@@ -450,8 +458,9 @@ func (p Place) Verdicts(t study.Task, source Source) (list []eval.PersonVerdict,
 	for _, w := range everyone {
 		for _, g := range w.order {
 			switch s := g.subject; {
-			case g.Final == nil, g.pass == passAdjudicate && !counts[g]:
-			case !fresh.has(g.Final):
+			case g.Final == nil && (!t.Judge || fresh.gone(s)):
+			case g.Final != nil && g.pass == passAdjudicate && !counts[g]:
+			case g.Final != nil && !fresh.has(g.Final):
 				stale++
 			default:
 				trial, unit := s.trial(), s.Unit
@@ -459,7 +468,7 @@ func (p Place) Verdicts(t study.Task, source Source) (list []eval.PersonVerdict,
 					trial, unit = eval.Trial{Item: s.Item}, s.Arm+" or "+s.Other
 				}
 				list = append(list, eval.PersonVerdict{Trial: trial, Verdict: eval.Verdict{Unit: unit, Step: t.Name, Source: eval.ByHuman, By: w.Person, Round: g.pass,
-					At: g.FinalAt.UTC().Format(time.RFC3339), Data: g.Final.judgement(t)}})
+					At: g.FinalAt.UTC().Format(time.RFC3339), Data: g.judgement(t)}})
 			}
 		}
 	}

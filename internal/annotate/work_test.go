@@ -147,6 +147,37 @@ func TestSkipsAndTheSecondRound(t *testing.T) {
 	}
 }
 
+// What a person skipped is a verdict without an answer where the task measures a judge, until the
+// person answers.
+func TestSkipsAreVerdictsAboutAJudge(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	for _, judge := range []bool{false, true} {
+		p, task := at(t, &clock), label
+		task.Judge = judge
+		d := openOf(t, p, task, corpus{8}, "anna")
+		skipped, _, _, _ := d.next()
+		if err := errors.Join(d.send(t, skipped, eventSkip, ""), d.say(t, "no")); err != nil {
+			t.Fatal(err)
+		}
+		for _, answered := range []bool{false, true} {
+			if answered {
+				if err := d.send(t, skipped, eventSubmit, "yes"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			list, stale, err := p.Verdicts(task, corpus{8})
+			var said []string
+			for _, v := range list {
+				said = append(said, string(v.Data))
+			}
+			if err != nil || stale > 0 || len(list) != 1+one(answered || judge) || strings.Contains(said[0], `{"answer":null,"label":"","shown":"","skipped":true}`) != (judge && !answered) {
+				t.Errorf("judge %v, answered %v: %q, %d stale, %v", judge, answered, said, stale, err)
+			}
+		}
+		d.close()
+	}
+}
+
 // The file of somebody who only looked is expected like those of the others.
 func TestWhoOnlyLookedIsRecorded(t *testing.T) {
 	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)

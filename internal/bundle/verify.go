@@ -295,12 +295,12 @@ func reproduce(ctx context.Context, dir string, m *Manifest, env Env) (_ *reprod
 	if a.run, err = a.x.Attach(ctx, a.db, found); err != nil {
 		return nil, err
 	}
-	lacks, err := env.People(ctx, a.db, a.run)
+	differ, err := env.People(ctx, a.db, a.run)
 	if err != nil {
 		return nil, err
 	}
-	if lacks > 0 {
-		return nil, fmt.Errorf("%s of people not in the store: bring it up to date with `scruple score`", text.Plural(lacks, "verdict is", "verdicts are"))
+	if differ > 0 {
+		return nil, fmt.Errorf("%s of people not as in the store: bring it up to date with `scruple score`", text.Plural(differ, "verdict is", "verdicts are"))
 	}
 	if a.result, a.other, err = a.run.Recompute(ctx, env.Samples(len(a.x.Bench.Arms())), a.kept); err != nil {
 		return nil, err

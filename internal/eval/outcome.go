@@ -46,7 +46,8 @@ const (
 //
 // Verdicts are append-only. For scoring, a verdict supersedes an earlier one with
 // the same subject, step, source, judge and round; nothing is deleted. When gold
-// changes, all verdicts except people's become stale and are not used for scoring.
+// changes, all verdicts except people's become stale and are not used for scoring. Those of
+// people become stale when the study no longer shows what they saw.
 type Verdict struct {
 	Unit   string // "" for the whole item or trial
 	Step   string // the judge's step or the question

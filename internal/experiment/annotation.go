@@ -238,8 +238,8 @@ func (x *Experiment) ratings(scorer eval.Scorer, cases iter.Seq2[eval.Case, erro
 			of[t.Trial] = t.Verdicts
 		}
 		for _, rating := range ratings(c) {
-			human, differ := settled(of[rating.Trial], rating.Unit, steps)
-			all.Rated = append(all.Rated, analyse.Rated{Rating: rating, Cluster: cluster[rating.Trial.Item], Human: human, Differ: differ})
+			human, open := settled(of[rating.Trial], rating.Unit, steps)
+			all.Rated = append(all.Rated, analyse.Rated{Rating: rating, Cluster: cluster[rating.Trial.Item], Human: human, Differ: open})
 		}
 	}
 	return all, nil
@@ -252,16 +252,19 @@ const (
 )
 
 // settled returns what people say of a unit: the decision, or the first answers if
-// they agree.
-func settled(verdicts []eval.Verdict, unit string, steps map[string]bool) (human *bool, differ bool) {
+// they agree. open says that they differ, or that nobody answered what somebody skipped.
+func settled(verdicts []eval.Verdict, unit string, steps map[string]bool) (human *bool, open bool) {
+	differ, skipped := false, false
 	for _, v := range verdicts {
 		if v.Source != eval.ByHuman || v.Unit != unit || !steps[v.Step] {
 			continue
 		}
 		var said struct {
-			Yes *bool `json:"yes"`
+			Yes     *bool `json:"yes"`
+			Skipped bool  `json:"skipped"`
 		}
 		if json.Unmarshal(v.Data, &said) != nil || said.Yes == nil {
+			skipped = skipped || said.Skipped && v.Round == roundFirst
 			continue
 		}
 		switch {
@@ -276,5 +279,5 @@ func settled(verdicts []eval.Verdict, unit string, steps map[string]bool) (human
 	if differ {
 		return nil, true
 	}
-	return human, false
+	return human, human == nil && skipped
 }

@@ -95,7 +95,7 @@ func (x *Experiment) needs(v *gate.Verdict, a *analyse.Analysis, of power.Scores
 	var conditions []int
 	for i, c := range v.Conditions {
 		for _, rule := range x.rules.All() {
-			if c.Open && rule.Name == c.Name && rule.That == c.That && len(rule.Apart) == 0 && !rule.Trials && len(design.Estimated(rule)) == 0 {
+			if c.Open && rule.Name == c.Name && rule.That == c.That && len(rule.Apart) == 0 && !rule.Trials && !rule.Corrected(a) && len(design.Estimated(rule)) == 0 {
 				open, conditions = append(open, rule), append(conditions, i)
 				break
 			}

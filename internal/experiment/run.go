@@ -33,6 +33,8 @@ type Run struct {
 	SeenTest int
 	// Agreements are those of people, for rules.
 	Agreements []analyse.Agreement
+	// Unused are warnings about answers of people that do not count, for reports.
+	Unused []string
 	// Scored is told how many trials are scored; nil tells nobody.
 	Scored func(trials int)
 	db     *store.DB

@@ -87,6 +87,7 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 		return Result{}, err
 	}
 	r.addTradeOff(analysis)
+	analysis.Warnings = append(analysis.Warnings, r.Unused...)
 	if err := r.addFromOutside(ctx, analysis); err != nil {
 		return Result{}, err
 	}

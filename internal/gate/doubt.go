@@ -457,7 +457,7 @@ func (r Rule) byJudge(a *analyse.Analysis, c *Condition) {
 		remedies, whom = append(remedies, "a comparison across a factor reads the judge's scores, which people's verdicts do not correct: let the rule read diff_in of each level"), ""
 	}
 	if len(disputed) > 0 {
-		remedies, whom = append(remedies, fmt.Sprintf("people differ on %s, which are left out, so that the others are no random sample: decide with `scruple annotate --adjudicate`", strings.Join(disputed, ", "))), ""
+		remedies, whom = append(remedies, fmt.Sprintf("people differ on %s or skipped them, which are left out, so that the others are no random sample: answer those that were skipped, and decide with `scruple annotate --adjudicate`", strings.Join(disputed, ", "))), ""
 	}
 	alone, remedy := slices.Concat(counted, combined, across), strings.Join(remedies, "; ")
 	what := "on the judge alone for " + strings.Join(alone, ", ")
@@ -481,6 +481,12 @@ func (r Rule) byJudge(a *analyse.Analysis, c *Condition) {
 // those of a stratum, or, across a factor, those of the judge.
 func (r Rule) readsOfJudge(e analyse.Estimate) bool {
 	return r.readsEstimate(e) && (e.JudgeAlone || e.Stratum == nil && e.ByJudge != nil && slices.Contains(r.across, e.Metric))
+}
+
+// Corrected reports whether a rule reads what people corrected: it follows from their verdicts, and
+// not from the scores of the run alone.
+func (r Rule) Corrected(a *analyse.Analysis) bool {
+	return slices.ContainsFunc(a.Estimates, func(e analyse.Estimate) bool { return e.ByJudge != nil && r.readsEstimate(e) })
 }
 
 // readsEstimate reports whether a rule reads the scores of an estimate.

@@ -58,10 +58,27 @@ func TestJudgeAlone(t *testing.T) {
 	}
 }
 
+// TestCorrected: a rule reads what people corrected if it reads scores of such an arm and metric.
+func TestCorrected(t *testing.T) {
+	a := analysis(0.1, 0.01, 0.5)
+	for that, reads := range map[string]bool{"diff_low('ctn','plain','composite') > 0": true, "low('ctn','composite') > 0.7": true, "low('plain','composite') > 0.5": false} {
+		for _, corrected := range []bool{false, true} {
+			if a.Estimates[0].ByJudge = nil; corrected {
+				a.Estimates[0].ByJudge = &eval.Measured{N: 22}
+			}
+			for _, r := range compile(t, rule(that)).All() {
+				if got := r.Corrected(a); got != (reads && corrected) {
+					t.Errorf("%s, corrected %v: %v", that, corrected, got)
+				}
+			}
+		}
+	}
+}
+
 // TestPeopleDiffer: a rule on scores that people corrected without the answers on which they differ
 // says so, and is undecided if the judge must be measured.
 func TestPeopleDiffer(t *testing.T) {
-	const differ, decide = "people differ on 27 units of composite of ctn, which are left out", "decide with `scruple annotate --adjudicate`"
+	const differ, decide = "people differ on 27 units of composite of ctn or skipped them, which are left out", "decide with `scruple annotate --adjudicate`"
 	for that, reads := range map[string]bool{"diff_low('ctn','plain','composite') > 0": true, "low('ctn','composite') > 0.7": true, "low('plain','composite') > 0.5": false} {
 		for _, alone := range []bool{false, true} { // they differ on all
 			a := analysis(0.1, 0.01, 0.5)

@@ -17,6 +17,13 @@ import (
 // boundary is the token that conlleval takes for the end of a sentence.
 const boundary = "-X-"
 
+// isBoundary tells the end of a sentence from a token of that name: no column has a tag. A token
+// and O alone are a token, as this program writes it.
+func isBoundary(fields []string) bool {
+	tagged := slices.ContainsFunc(fields, func(f string) bool { return f != boundary && f != "O" })
+	return fields[0] == boundary && !tagged && !(len(fields) == 2 && fields[1] == "O")
+}
+
 // tagged reads a CoNLL file: a token per line, with its tag in the last column, and a blank
 // line after each sentence. Columns are separated by tabs, or else by blanks. All lines
 // must have the same number of columns.
@@ -38,7 +45,7 @@ func (d *reader) tagged(data []byte) error {
 			fields = strings.Split(strings.TrimRight(row, "\t"), "\t")
 		}
 		n := len(fields)
-		if n == 0 || fields[0] == boundary || n == 1 && fields[0] == "" {
+		if n == 0 || isBoundary(fields) || n == 1 && fields[0] == "" {
 			end()
 			continue
 		}
@@ -120,6 +127,7 @@ func bio(d *Doc) (tokens, tags []string, lost Loss) {
 		ends = append(ends, r.Point(at, Bytes))
 	}
 	var spans []span.Span
+	widened := map[span.Span]bool{}
 	for _, s := range d.Spans {
 		first := slices.IndexFunc(ends, func(end int) bool { return end > s.Start })
 		last := len(tokens)
@@ -127,9 +135,9 @@ func bio(d *Doc) (tokens, tags []string, lost Loss) {
 			last--
 		}
 		if s.Placed() && first >= 0 && first < last {
-			spans = append(spans, span.Span{Start: first, End: last, Label: s.Role})
-			if s.Start != starts[first] || s.End != ends[last-1] {
-				lost.Widened++
+			words := span.Span{Start: first, End: last, Label: s.Role}
+			if spans = append(spans, words); s.Start != starts[first] || s.End != ends[last-1] {
+				widened[words] = true
 			}
 		} else {
 			lost.Dropped++
@@ -137,6 +145,12 @@ func bio(d *Doc) (tokens, tags []string, lost Loss) {
 	}
 	tags, skipped := span.Tags(len(tokens), spans)
 	lost.Dropped += skipped
+	kept, _ := span.Chunks(tags)
+	for _, words := range kept {
+		if widened[words] {
+			lost.Widened++
+		}
+	}
 	return tokens, tags, lost
 }
 

@@ -1,6 +1,8 @@
 package spanfile_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,6 +40,31 @@ func TestReadCoNLL(t *testing.T) {
 		if _, err := tagged(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
+	}
+}
+
+// What is written is read again: a token -X- is no end of a sentence, texts without words are left
+// out, and only spans that are written are counted as widened.
+func TestCoNLLAgain(t *testing.T) {
+	at := func(start, end int) spanfile.Span { return spanfile.Span{Role: "x", Start: start, End: end} }
+	docs := []spanfile.Doc{{Text: "see -X- here", Spans: []spanfile.Span{at(0, 12)}, Labelled: true}, {Text: "an -X- alone", Labelled: true}, {Text: " \n ", Labelled: true}, {Text: "a\x00b", Labelled: true},
+		{Text: "foobar baz", Spans: []spanfile.Span{at(0, 3), at(3, 6)}, Labelled: true}}
+	i := slices.IndexFunc(spanfile.Formats, func(f spanfile.Format) bool { return f.Name == spanfile.CoNLL })
+	fit, lost := spanfile.Formats[i].Fit(docs)
+	if want := (spanfile.Loss{Dropped: 1, Widened: 1, Wordless: 2}); lost != want {
+		t.Errorf("%+v, want %+v", lost, want)
+	}
+	var b strings.Builder
+	if err := spanfile.Formats[i].Write(&b, fit); err != nil {
+		t.Fatal(err)
+	}
+	again, err := tagged(b.String())
+	var texts []string
+	for _, d := range again {
+		texts = append(texts, fmt.Sprint(d.Text, len(d.Spans)))
+	}
+	if want := []string{"see -X- here1", "an -X- alone0", "foobar baz1"}; !slices.Equal(texts, want) || err != nil {
+		t.Errorf("%q, %v, want %q", texts, err, want)
 	}
 }
 

@@ -459,9 +459,7 @@ func studioUnit(tasks []Task[studioData]) Unit {
 				if passage == "" || r.Value.Start == nil || r.Value.End == nil {
 					continue
 				}
-				fits := func(u Unit) bool {
-					return ruler.Slice(ruler.Point(*r.Value.Start, u), ruler.Point(*r.Value.End, u)) == passage
-				}
+				fits := func(u Unit) bool { return SameAsShown(passage, ruler.slice(r.Value, u)) }
 				if points, utf16 := fits(CodePoints), fits(UTF16); points && !utf16 {
 					more++
 				} else if utf16 && !points {
@@ -477,6 +475,22 @@ func studioUnit(tasks []Task[studioData]) Unit {
 		return UTF16
 	}
 	return ""
+}
+
+// SameAsShown reports whether the text of a region of Label Studio is that at its offsets: Label
+// Studio takes it from the page, where runs of white space are one space, and writes line ends as
+// the characters \n.
+func SameAsShown(region, at string) bool {
+	plain := func(s string) string { return strings.Join(strings.Fields(strings.ReplaceAll(s, `\n`, " ")), " ") }
+	return region == at || plain(region) == plain(at)
+}
+
+// slice is the text at the offsets of a region, "" if they are none of the text.
+func (r *Ruler) slice(v Value, u Unit) string {
+	if v.Start == nil || v.End == nil {
+		return ""
+	}
+	return r.Slice(r.Point(*v.Start, u), r.Point(*v.End, u))
 }
 
 // list reads an export of Label Studio: tasks with annotations, of which the first
@@ -500,12 +514,13 @@ func (d *reader) list(data []byte) error {
 	}
 	d.data.Format = LabelStudio
 	unit := studioUnit(tasks)
-	several, others, labels, unannotated, unsure := 0, 0, 0, 0, 0
+	several, others, labels, unannotated, unsure, shown, otherwise := 0, 0, 0, 0, 0, 0, 0
 	for _, task := range tasks {
 		doc := Doc{ID: string(cmp.Or(task.Data.ID, task.ID)), Text: task.Data.Text}
 		made := slices.DeleteFunc(task.Annotations, func(a Annotation) bool { return a.Cancelled })
 		var spans []wireSpan
 		if doc.Labelled = len(made) > 0 && made[0].Result != nil; doc.Labelled {
+			ruler := NewRuler(doc.Text)
 			for _, r := range made[0].Result {
 				v := r.Value
 				if r.Type != "labels" || len(v.Labels) == 0 {
@@ -518,6 +533,13 @@ func (d *reader) list(data []byte) error {
 				}
 				if passage == "" && cmp.Or(d.Offsets, unit) == "" && strings.ContainsFunc(doc.Text, func(r rune) bool { return r > 0xffff }) {
 					unsure++
+				}
+				switch at := ruler.slice(v, cmp.Or(d.Offsets, unit)); {
+				case passage == "" || passage == at || at == "":
+				case SameAsShown(passage, at):
+					passage, shown = at, shown+1
+				case strings.Contains(at, passage) || !strings.Contains(doc.Text, passage): // else it moved
+					passage, otherwise = at, otherwise+1
 				}
 				spans = append(spans, wireSpan{Text: passage, Start: v.Start, End: v.End, Label: v.Labels[0], Confidence: r.Score})
 			}
@@ -534,6 +556,8 @@ func (d *reader) list(data []byte) error {
 	if unit == UTF16 && d.Offsets == "" {
 		d.data.Warnings = append(d.data.Warnings, d.Name+": offsets count UTF-16, as those of older versions of Label Studio do: the texts of regions are there")
 	}
+	d.warn(shown, "region has", "regions have", "other white space than the text, as Label Studio writes it: the offsets count")
+	d.warn(otherwise, "region has", "regions have", "another text than the document at the offsets, which count: check that they are of this text")
 	d.warn(several, "task has", "tasks have", "several annotations: the first counts")
 	d.warn(others, "region is no labelled passage", "regions are not labelled passages", "and left out")
 	d.warn(labels, "region has", "regions have", "several labels: the first counts")

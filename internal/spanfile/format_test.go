@@ -146,6 +146,22 @@ func TestOtherTools(t *testing.T) {
 			t.Errorf("%s: %q\n%s", unit, studio.Warnings, d)
 		}
 	}
+	// A region has its text as the page shows it. Its offsets count, unless the text moved since.
+	studio = read(t, `[{"id": 1, "data": {"text": "Acme Corp\nof Delaware and Berlin,  Germany. A simple text: old, Berlin."}, "annotations": [{"result": [
+		{"type": "labels", "value": {"start": 0, "end": 21, "text": "Acme Corp\\nof Delaware", "labels": ["x"]}}, {"type": "labels", "value": {"start": 26, "end": 42, "text": "Berlin, Germany", "labels": ["x"]}},
+		{"type": "labels", "value": {"start": 46, "end": 57, "text": "ple tex", "labels": ["x"]}}, {"type": "labels", "value": {"start": 59, "end": 62, "text": "new", "labels": ["x"]}},
+		{"type": "labels", "value": {"start": 65, "end": 71, "text": "Berlin", "labels": ["x"]}}]}]}]`)
+	var placed []spanfile.Span
+	for _, s := range []spanfile.Span{{Text: "Acme Corp\nof Delaware", End: 21}, {Text: "Berlin,  Germany", Start: 26, End: 42}, {Text: "simple text", Start: 46, End: 57}, {Text: "old", Start: 59, End: 62}, {Text: "Berlin", Start: 64, End: 70}} {
+		s.Role, s.Confidence = "x", spanfile.Unstated
+		placed = append(placed, s)
+	}
+	if d := cmp.Diff(placed, studio.Docs[0].Spans); d != "" || !slices.Equal(studio.Warnings, []string{
+		"f: 2 regions have other white space than the text, as Label Studio writes it: the offsets count",
+		"f: 2 regions have another text than the document at the offsets, which count: check that they are of this text",
+		"f: 1 span was realigned: the text is not at the offsets; check the unit of offsets"}) {
+		t.Errorf("%q\n%s", studio.Warnings, d)
+	}
 	prodigy := read(t, `{"text":"🪁 kite","_input_hash":1,"_task_hash":-2,"tokens":[{"text":"🪁","start":0,"end":1,"id":0}],"spans":[{"start":2,"end":6,"token_start":1,"token_end":1,"label":"subject"}],"_view_id":"ner_manual","answer":"accept"}
 {"text":"no","_input_hash":3,"_task_hash":4,"answer":"reject"}`)
 	if d := cmp.Diff(want, prodigy.Docs[0].Spans); d != "" || prodigy.Format != spanfile.Prodigy || len(prodigy.Docs) != 1 || prodigy.Docs[0].ID != "-2" || len(prodigy.Warnings) != 1 {
@@ -247,7 +263,7 @@ func TestFit(t *testing.T) {
 		case spanfile.Prodigy:
 			want.Open = 1
 		case spanfile.WNUT17, spanfile.CoNLL:
-			want = spanfile.Loss{Open: 1, Dropped: 3, Widened: 2}
+			want = spanfile.Loss{Open: 1, Dropped: 3, Widened: 1}
 		}
 		fit, loss := f.Fit(docs)
 		if loss != want || len(fit) != 2-want.Open {

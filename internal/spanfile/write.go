@@ -14,9 +14,10 @@ import (
 
 // A Loss counts what a format has no place for.
 type Loss struct {
-	Open    int // texts without labels, where the format would say that they have no spans
-	Dropped int // spans without a place, and of tags those that overlap an earlier one
-	Widened int // spans that are parts of words
+	Open     int // texts without labels, where the format would say that they have no spans
+	Dropped  int // spans without a place, and of tags those that overlap an earlier one
+	Widened  int // spans that are parts of words
+	Wordless int // texts of which a CoNLL file has no line, or one that is not text
 }
 
 // String says what is lost; "" is nothing.
@@ -25,7 +26,8 @@ func (l Loss) String() string {
 	for _, lost := range []struct {
 		n               int
 		one, many, what string
-	}{{l.Open, "text", "texts", "without an answer that could be read left out"}, {l.Dropped, "span", "spans", "overlapping others, or without a place, left out"}, {l.Widened, "span", "spans", "widened to whole words"}} {
+	}{{l.Open, "text", "texts", "without an answer that could be read left out"}, {l.Dropped, "span", "spans", "overlapping others, or without a place, left out"}, {l.Widened, "span", "spans", "widened to whole words"},
+		{l.Wordless, "text", "texts", "without words, or with a NUL character, left out"}} {
 		if lost.n > 0 {
 			list = append(list, text.Plural(lost.n, lost.one, lost.many)+" "+lost.what)
 		}
@@ -43,7 +45,11 @@ func (f Format) Fit(docs []Doc) (fit []Doc, lost Loss) {
 			lost.Open++
 			continue
 		case tagged:
-			_, _, of := bio(d)
+			tokens, _, of := bio(d)
+			if f.Name == CoNLL && (len(tokens) == 0 || strings.Contains(d.Text, "\x00")) {
+				lost.Wordless++
+				continue
+			}
 			lost.Dropped, lost.Widened = lost.Dropped+of.Dropped, lost.Widened+of.Widened
 		default:
 			lost.Dropped += len(d.Spans) - len(d.lineSpans(CodePoints))

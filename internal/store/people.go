@@ -9,33 +9,55 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// AddPeople appends those verdicts of people that are not in force already, in one
-// transaction. Verdicts on trials that the run does not have are left out.
-func (db *DB) AddPeople(ctx context.Context, run *Run, list []eval.PersonVerdict) (added int, err error) {
-	if n, err := db.NotInForce(ctx, run, list); n == 0 || err != nil {
-		return 0, err
+// PeopleDiff is how verdicts of people differ from those in force: of each step, those that a
+// run lacks, and those that no longer count.
+type PeopleDiff struct{ Lacking, Outdated map[string]int }
+
+// Len counts the verdicts.
+func (d PeopleDiff) Len() (n int) {
+	for _, by := range []map[string]int{d.Lacking, d.Outdated} {
+		for _, of := range by {
+			n += of
+		}
 	}
-	err = db.rewrite(ctx, run, func(x *steps) {
-		x.notInForce(run, list, func(id int64, v eval.PersonVerdict) {
-			added++
-			x.exec(insertions[intoVerdicts].rows(1), verdictRow(run, v.Trial.Item, id, &v.Verdict)...)
-		})
-	})
-	return added, err
+	return n
 }
 
-// NotInForce counts those verdicts of people that are not in force.
-func (db *DB) NotInForce(ctx context.Context, run *Run, list []eval.PersonVerdict) (n int, err error) {
-	if db, err = db.withRows(ctx, run); err != nil {
-		return 0, err
+// SetPeople makes the verdicts in list those of people that are in force, in one transaction:
+// it appends what the run lacks, and what is not in list becomes stale. Verdicts on trials that
+// the run does not have are left out.
+func (db *DB) SetPeople(ctx context.Context, run *Run, list []eval.PersonVerdict) (PeopleDiff, error) {
+	d, err := db.PeopleDiff(ctx, run, list)
+	if err != nil || d.Len() == 0 {
+		return d, err
+	}
+	err = db.rewrite(ctx, run, func(x *steps) { d = x.people(run, list, true) })
+	return d, err
+}
+
+// PeopleDiff says what SetPeople would change.
+func (db *DB) PeopleDiff(ctx context.Context, run *Run, list []eval.PersonVerdict) (PeopleDiff, error) {
+	db, err := db.withRows(ctx, run)
+	if err != nil {
+		return PeopleDiff{}, err
 	}
 	x := &steps{ctx: ctx, on: db.sql}
-	x.notInForce(run, list, func(int64, eval.PersonVerdict) { n++ })
-	return n, db.explain(x.err)
+	d := x.people(run, list, false)
+	return d, db.explain(x.err)
 }
 
-func (x *steps) notInForce(run *Run, list []eval.PersonVerdict, do func(trial int64, v eval.PersonVerdict)) {
-	for _, v := range list {
+// A personKey is what one verdict of a person is in force for.
+type personKey struct {
+	Trial                   int64
+	Item, Unit, Step, Judge string
+	Round                   int
+}
+
+// people compares verdicts of people with those in force, and puts them in force if set says so.
+func (x *steps) people(run *Run, said []eval.PersonVerdict, set bool) PeopleDiff {
+	const ofOne = ` run = ? AND source = ? AND trial = ? AND item = ? AND unit = ? AND step = ? AND judge = ? AND round = ?`
+	d, has := PeopleDiff{map[string]int{}, map[string]int{}}, map[personKey]bool{}
+	for _, v := range said {
 		id := int64(0)
 		if v.Trial.Arm != "" {
 			var err error
@@ -43,15 +65,32 @@ func (x *steps) notInForce(run *Run, list []eval.PersonVerdict, do func(trial in
 				continue
 			}
 		}
+		k := personKey{id, v.Trial.Item, v.Unit, v.Step, v.By, max(1, v.Round)}
+		has[k] = true
 		var data []byte
-		x.get(`SELECT data FROM verdicts WHERE run = ? AND item = ? AND trial = ? AND unit = ? AND step = ? AND source = ? AND judge = ? AND round = ? AND NOT stale
-			ORDER BY id DESC LIMIT 1`, []any{run.N, v.Trial.Item, id, modelText(v.Unit), v.Step, string(v.Source), v.By, max(1, v.Round)}, &data)
+		x.get(`SELECT data FROM verdicts WHERE`+ofOne+` AND NOT stale ORDER BY id DESC LIMIT 1`, k.args(run), &data)
 		none := errors.Is(x.err, sql.ErrNoRows)
 		if none {
 			x.err = nil
 		}
 		if x.err == nil && (none || !bytes.Equal(data, v.Data)) {
-			do(id, v)
+			d.Lacking[v.Step]++
+			if set {
+				x.exec(insertions[intoVerdicts].rows(1), verdictRow(run, v.Trial.Item, id, &v.Verdict)...)
+			}
 		}
 	}
+	for _, k := range list[personKey](x, `SELECT DISTINCT trial, item, unit, step, judge, round FROM verdicts WHERE run = ? AND source = ? AND NOT stale`, run.N, string(eval.ByHuman)) {
+		if !has[k] {
+			d.Outdated[k.Step]++
+			if set {
+				x.exec(`UPDATE verdicts SET stale = TRUE WHERE`+ofOne, k.args(run)...)
+			}
+		}
+	}
+	return d
+}
+
+func (k personKey) args(run *Run) []any {
+	return []any{run.N, string(eval.ByHuman), k.Trial, k.Item, modelText(k.Unit), k.Step, k.Judge, k.Round}
 }

@@ -413,7 +413,7 @@ func testVerdicts(t *testing.T, place place) {
 		t.Fatal(err)
 	}
 	itself := eval.Trial{Item: trial.Item}
-	if _, err := db.AddPeople(t.Context(), r, []eval.PersonVerdict{{Trial: trial, Verdict: human("anna", 1, "no")}, {Trial: trial, Verdict: human("ben", 1, "no")},
+	if _, err := db.SetPeople(t.Context(), r, []eval.PersonVerdict{{Trial: trial, Verdict: human("anna", 1, "no")}, {Trial: trial, Verdict: human("ben", 1, "no")},
 		{Trial: trial, Verdict: human("anna", 1, "yes")}, {Trial: trial, Verdict: human("anna", 2, "no")}, {Trial: itself, Verdict: human("ben", 1, "hard")}}); err != nil {
 		t.Fatal(err)
 	}
@@ -440,6 +440,59 @@ func testVerdicts(t *testing.T, place place) {
 	progress, err := db.Progress(t.Context(), r)
 	if err != nil || progress.ToJudge() != 1 {
 		t.Errorf("%d trials to judge, want 1; %v", progress.ToJudge(), err)
+	}
+}
+
+// Verdicts of people that are not among those of today are out of force, on a trial and on an
+// item, whatever was said before them; they are in force again when they are among them.
+func TestVerdictsOfPeopleThatNoLongerCount(t *testing.T) {
+	onBoth(t, testVerdictsOfPeopleThatNoLongerCount)
+}
+
+func testVerdictsOfPeopleThatNoLongerCount(t *testing.T, place place) {
+	db := open(t, place(t))
+	r, p := newRun(t, db, 2, 1)
+	trial := p.Trial(0)
+	j := journal(t, db, r)
+	rule := eval.Verdict{Step: "length", Source: eval.ByRule, By: "short", Round: 1, Data: []byte("yes")}
+	if err := errors.Join(j.Outcome(trial, eval.Outcome{Kind: eval.OK}), j.Judged(trial, []eval.Verdict{rule}), j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	of := func(trial eval.Trial, step, by, data string) eval.PersonVerdict {
+		return eval.PersonVerdict{Trial: trial, Verdict: eval.Verdict{Unit: "field", Step: step, Source: eval.ByHuman, By: by, Round: 1, Data: []byte(data)}}
+	}
+	itself := eval.Trial{Item: trial.Item}
+	was, anna, ben := of(trial, "label", "anna", "no"), of(trial, "label", "anna", "yes"), of(trial, "label", "ben", "no")
+	hard := of(itself, "hard", "ben", "hard")
+	for _, s := range []struct {
+		name              string
+		said              []eval.PersonVerdict
+		lacking, outdated map[string]int
+		onTrial, onItem   []eval.Verdict
+	}{
+		{"first", []eval.PersonVerdict{was, ben, hard}, map[string]int{"label": 2, "hard": 1}, map[string]int{}, []eval.Verdict{was.Verdict, ben.Verdict, rule}, []eval.Verdict{hard.Verdict}},
+		{"corrected", []eval.PersonVerdict{anna, ben, hard}, map[string]int{"label": 1}, map[string]int{}, []eval.Verdict{anna.Verdict, ben.Verdict, rule}, []eval.Verdict{hard.Verdict}},
+		{"gone", []eval.PersonVerdict{ben}, map[string]int{}, map[string]int{"label": 1, "hard": 1}, []eval.Verdict{ben.Verdict, rule}, nil},
+		{"still gone", []eval.PersonVerdict{ben}, map[string]int{}, map[string]int{}, []eval.Verdict{ben.Verdict, rule}, nil},
+		{"back", []eval.PersonVerdict{anna, ben, hard}, map[string]int{"label": 1, "hard": 1}, map[string]int{}, []eval.Verdict{anna.Verdict, ben.Verdict, rule}, []eval.Verdict{hard.Verdict}},
+	} {
+		want := store.PeopleDiff{Lacking: s.lacking, Outdated: s.outdated}
+		for _, compare := range []func(context.Context, *store.Run, []eval.PersonVerdict) (store.PeopleDiff, error){db.PeopleDiff, db.SetPeople} {
+			got, err := compare(t.Context(), r, s.said)
+			if d := cmp.Diff(want, got); d != "" || err != nil {
+				t.Errorf("%s: %v (-want +got)\n%s", s.name, err, d)
+			}
+		}
+		c, err := db.Case(t.Context(), r, trial)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(s.onTrial, c.Trials[0].Verdicts); d != "" {
+			t.Errorf("%s: on the trial (-want +got)\n%s", s.name, d)
+		}
+		if d := cmp.Diff(s.onItem, c.Verdicts); d != "" {
+			t.Errorf("%s: on the item (-want +got)\n%s", s.name, d)
+		}
 	}
 }
 

@@ -176,6 +176,25 @@ func TestOtherColumns(t *testing.T) {
 	}
 }
 
+// TestShownGold: who judges an answer sees all that the judge sees: the right answers and the rubric.
+func TestShownGold(t *testing.T) {
+	text := strings.Replace(fmt.Sprintf(minimal, "q.jsonl"), "suite: qa", "suite: qa\njudge_model: j", 1)
+	text = strings.Replace(text, "models: [", "models: [{id: j, provider: simulated, name: j}, ", 1)
+	b, err := opened(t, map[string]string{"study.yaml": text, "q.jsonl": `{"id": "a", "question": "?", "answer": ["1", "one"], "rubric": "says 1"}
+{"id": "b", "question": "?!", "rubric": "polite"}
+{"id": "c", "question": "!", "answer": ["1", "one"]}
+`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]string{"a": "1 | one; rubric: says 1", "b": "polite", "c": "1 | one"} {
+		x, err := b.Show(eval.CaseOf(eval.Trial{Item: id, Arm: "direct", Replicate: 1}, eval.Outcome{Kind: eval.OK, Data: []byte("x")}, nil))
+		if err != nil || x.Rows[0].Gold != want {
+			t.Errorf("%s: gold %q, %v, want %q", id, x.Rows[0].Gold, err, want)
+		}
+	}
+}
+
 // TestFormats: a table is the same in each of its formats.
 func TestFormats(t *testing.T) {
 	rows := [][]string{{"id", "question", "answer", "choices"}, {"a", "Who?", `["x","y"]`, ""}, {"b", "Which, ü?", "B", `["x","y"]`}}

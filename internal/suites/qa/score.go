@@ -1,7 +1,6 @@
 package qa
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,9 +65,10 @@ func (b *bench) Show(c eval.Case) (eval.Exhibit, error) {
 	x.Lead, x.Facts = q.shown(), slices.Concat(x.Facts, q.others)
 	answer, _ := q.final(string(t.Outcome.Data))
 	row := eval.ExhibitRow{Unit: "answer", Gold: strings.Join(q.answers, " | "), Answer: answer}
-	if q.match == matchRubric {
-		row.Gold = cmp.Or(row.Gold, q.rubric)
+	if row.Gold != "" && q.rubric != "" {
+		row.Gold += "; rubric: "
 	}
+	row.Gold += q.rubric
 	if t.Outcome.Kind != eval.OK || slices.Contains(t.Outcome.Notes, eval.NoteTruncated) {
 		x.Expected = map[string]string{matchNumeric: "a number: ", matchChoice: "the letter of an option: "}[q.match] + row.Gold
 	}

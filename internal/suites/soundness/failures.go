@@ -46,10 +46,11 @@ type codedAnswer struct {
 	Session int `json:"session"`
 }
 
-// codingOf returns what people say of a failure in a task: the decision, or the first answer
-// of the person who started first. The second round measures that person alone.
+// codingOf returns what people say of a failure in a task: the decision, or the earliest of first
+// answers with the same codes; nil if the codes differ. The second round measures a person alone.
 func codingOf(task string, vs []eval.Verdict) *coding {
 	var found *coding
+	differ := false
 	for _, v := range vs {
 		if v.Source != eval.ByHuman || v.Step != task || task == "" || v.Round > roundFirst && v.Round != roundDecision {
 			continue
@@ -70,9 +71,13 @@ func codingOf(task string, vs []eval.Verdict) *coding {
 		if v.Round == roundDecision {
 			return c
 		}
-		if found == nil {
+		differ = differ || found != nil && !slices.Equal(found.codes, c.codes)
+		if found == nil || c.at < found.at {
 			found = c
 		}
+	}
+	if differ {
+		return nil
 	}
 	return found
 }

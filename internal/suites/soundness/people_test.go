@@ -582,6 +582,30 @@ func TestFailureCells(t *testing.T) {
 	}
 }
 
+// Of people who give the same codes the one who answered first is quoted, whatever their names. A
+// failure with different codes has none until somebody decides.
+func TestCodingOfTwoPeople(t *testing.T) {
+	by := func(person, at string, round int, primary string) eval.Verdict {
+		v := said("failures", round, fmt.Sprintf(`{"primary":%q,"run":1}`, primary))
+		v.By, v.At = person, at
+		return v
+	}
+	zoe, ben := by("zoe", "2026-03-04T10:00:00Z", 1, "F1.1"), by("ben", "2026-03-04T11:00:00Z", 1, "F1.1")
+	other, decided := by("ben", "2026-03-04T11:00:00Z", 1, "F6.6"), by("carol", "2026-03-05T11:00:00Z", 3, "F6.6")
+	for name, c := range map[string]struct {
+		vs   []eval.Verdict
+		want string
+	}{"same": {[]eval.Verdict{ben, zoe}, "zoe F1.1"}, "one": {[]eval.Verdict{other}, "ben F6.6"}, "differ": {[]eval.Verdict{other, zoe}, ""}, "decided": {[]eval.Verdict{other, decided, zoe}, "carol F6.6"}} {
+		got := ""
+		if x := codingOf("failures", c.vs); x != nil {
+			got = x.by + " " + strings.Join(x.codes, " ")
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 // A failed run of a fragment that passes is coded apart: its codes count for no table of
 // failures. It is in the queue only when nothing can change it any more.
 func TestSingleFailures(t *testing.T) {
