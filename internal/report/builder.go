@@ -84,6 +84,9 @@ const (
 	tagSimulated      = "simulated"
 	tagSimulatedJudge = "simulated judge"
 	tagJudgeFailed    = "judge failed"
+	tagUnblinded      = "unblinded"
+	tagLedger         = "ledger"
+	tagRulesChanged   = "rules changed after results"
 )
 
 // simulatedTags marks results of simulated answers, and of answers that a simulation judged.
@@ -163,9 +166,7 @@ func (b *builder) warnings() []string {
 	if b.v != nil {
 		list = append(list, rulesChanged(b.v)...)
 	}
-	if r := b.a.Run; r.Exploratory() && !r.OnDev() {
-		list = append(list, withoutTests(r))
-	}
+	list = append(list, nonEmpty(b.a.Discipline.OtherRuns(), b.a.Run.WithoutTests())...)
 	list = append(list, b.a.Warnings...)
 	if b.v != nil {
 		list = append(list, byEstimateAlone(b.v)...)
