@@ -135,14 +135,14 @@ type gaps struct {
 	by []float64 // NaN where an arm has no score
 }
 
-func (c *Collector) gaps(name, a, b string, metric int, items []int) (gaps, error) {
-	ia, okA := c.armIdx[a]
-	ib, okB := c.armIdx[b]
+func (c *Collector) gaps(l AcrossLevel, metric int, items []int) (gaps, error) {
+	a, okA := c.armIdx[l.A]
+	b, okB := c.armIdx[l.B]
 	if !okA || !okB {
-		return gaps{}, fmt.Errorf("the study has no arm %s or %s", a, b)
+		return gaps{}, fmt.Errorf("the study has no arm %s or %s", l.A, l.B)
 	}
-	g := gaps{LevelDiff{Name: name, Diff: Undefined()}, slices.Repeat([]float64{math.NaN()}, len(c.items))}
-	xs, ys := c.values(&c.a, ia, metric), c.values(&c.b, ib, metric)
+	g := gaps{LevelDiff{Name: l.Name, Diff: Undefined()}, slices.Repeat([]float64{math.NaN()}, len(c.items))}
+	xs, ys := c.values(&c.a, a, metric), c.values(&c.b, b, metric)
 	sum := 0.0
 	for _, i := range items {
 		if x, y := xs[i], ys[i]; x.den > 0 && y.den > 0 {
@@ -165,27 +165,22 @@ func (c *Collector) interaction(x Across, metric int, q Question, selections []s
 		return r, nil
 	}
 	var levels []gaps
+	add := func(l AcrossLevel, items []int) error {
+		g, err := c.gaps(l, metric, items)
+		levels, r.Levels = append(levels, g), append(r.Levels, g.LevelDiff)
+		return err
+	}
 	for _, l := range x.Levels {
-		g, err := c.gaps(l.Name, l.A, l.B, metric, selections[0].items)
-		if err != nil {
+		if err := add(l, selections[0].items); err != nil {
 			return r, err
 		}
-		levels = append(levels, g)
 	}
-	if len(x.Levels) == 0 {
-		for _, s := range selections {
-			if s.stratum == nil || s.stratum.Name != x.Factor {
-				continue
-			}
-			g, err := c.gaps(s.stratum.Value, x.A, x.B, metric, s.items)
-			if err != nil {
+	for _, s := range selections[1:] {
+		if len(x.Levels) == 0 && s.stratum.Name == x.Factor {
+			if err := add(AcrossLevel{s.stratum.Value, x.A, x.B}, s.items); err != nil {
 				return r, err
 			}
-			levels = append(levels, g)
 		}
-	}
-	for _, g := range levels {
-		r.Levels = append(r.Levels, g.LevelDiff)
 	}
 	if q.Run.Exploratory() {
 		return r, nil

@@ -16,8 +16,8 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	if c.problem != nil {
 		return nil, c.problem
 	}
-	for arm := range c.arms {
-		c.turn(arm, len(c.items))
+	for i := range c.arms {
+		c.turn(&c.arms[i], len(c.items))
 	}
 	a := &Analysis{Format: Format, Study: q.Study, Run: q.Run, Metrics: c.metrics(q), Asked: from.Asked}
 	if err := c.outcomes(a, from); err != nil {
@@ -26,7 +26,10 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	a.Run.AtLook = a.Run.Looks != nil && a.Run.Looks.Planned > 0 && a.Run.Done < a.Run.Planned && a.Run.Unjudged == 0 && c.whole(a.Run.Replicates)
 	a.markSimulatedJudges(from)
 	if from.Ratings != nil {
-		c.rated = from.Ratings.byArm()
+		of := from.Ratings.byArm()
+		for i := range c.arms {
+			c.arms[i].rated = of[c.arms[i].ID]
+		}
 	}
 	selections := c.selections()
 	if q.Overall {
@@ -63,41 +66,43 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 		a.Judges, a.Tables = []Judge{j}, append(a.Tables, q.Calibration.Tables...)
 	}
 	if from.Ratings != nil {
-		var err error
 		if a.JudgeAndPeople, err = judgeAndPeople(from.Ratings, q.level()); err != nil {
 			return nil, err
 		}
 	}
+	for _, add := range []func(*Analysis, Question, Sources) error{c.tables, c.samples, c.troubles} {
+		if err := add(a, q, from); err != nil {
+			return nil, err
+		}
+	}
+	a.CutPrompts = CutsOf(from.Cuts)
+	a.Warnings = append(mixedSettings(from.Mixed), warnings(a, q)...)
+	return a, nil
+}
+
+// tables adds the tables and figures of the suite, what no arm solved, and ranks.
+func (c *Collector) tables(a *Analysis, q Question, from Sources) error {
+	var blocks []eval.Block
 	if from.Report != nil {
 		var shown eval.Results = results{a, from.Cases, panel{c, q}}
 		if q.Run.Exploratory() {
 			shown = describing{shown}
 		}
-		blocks, err := from.Report(shown)
-		if err != nil {
-			return nil, fmt.Errorf("computing the tables of the suite: %w", err)
-		}
-		for _, b := range blocks {
-			if b.Table != nil {
-				a.Tables = append(a.Tables, *b.Table)
-			}
-			if b.Figure != nil {
-				a.Figures = append(a.Figures, *b.Figure)
-			}
+		var err error
+		if blocks, err = from.Report(shown); err != nil {
+			return fmt.Errorf("computing the tables of the suite: %w", err)
 		}
 	}
 	unsolved, err := c.unsolved(q, from)
-	for _, t := range []*eval.Table{unsolved, a.ranks(q)} {
-		if t != nil {
-			a.Tables = append(a.Tables, *t)
+	for _, b := range append(blocks, eval.Block{Table: unsolved}, eval.Block{Table: a.ranks(q)}) {
+		if b.Table != nil {
+			a.Tables = append(a.Tables, *b.Table)
+		}
+		if b.Figure != nil {
+			a.Figures = append(a.Figures, *b.Figure)
 		}
 	}
-	if err := cmp.Or(err, c.samples(a, q, from), c.troubles(a, from)); err != nil {
-		return nil, err
-	}
-	a.CutPrompts = CutsOf(from.Cuts)
-	a.Warnings = append(append(a.Warnings, mixedSettings(from.Mixed)...), warnings(a, q)...)
-	return a, nil
+	return err
 }
 
 func (c *Collector) metrics(q Question) []Metric {
@@ -120,25 +125,25 @@ func (c *Collector) metrics(q Question) []Metric {
 // outcomes lists the arms with their trial outcomes, contestants first.
 func (c *Collector) outcomes(a *Analysis, from Sources) (err error) {
 	for _, role := range []eval.Role{eval.RoleArm, eval.RoleBaseline} {
-		for i, arm := range c.arms {
+		for i := range c.arms {
+			arm := &c.arms[i]
 			if arm.Role != role {
 				continue
 			}
-			t := c.tallies[i]
 			a.Arms = append(a.Arms, Arm{ID: arm.ID, Levels: arm.Levels, Role: arm.Role, Simulated: arm.Simulated, Given: arm.Given, NoRun: slices.Contains(from.NoRun, arm.ID),
-				Planned: a.Run.Items * a.Run.Replicates, OK: t.kinds[eval.OK], Malformed: t.kinds[eval.Malformed],
-				Refused: t.kinds[eval.Refused], Failed: t.kinds[eval.Failed], Reasons: counts(t.reasons), Notes: counts(t.notes)})
+				Planned: a.Run.Items * a.Run.Replicates, OK: arm.kinds[eval.OK], Malformed: arm.kinds[eval.Malformed],
+				Refused: arm.kinds[eval.Refused], Failed: arm.kinds[eval.Failed], Reasons: counts(arm.reasons), Notes: counts(arm.notes)})
 			added := &a.Arms[len(a.Arms)-1]
-			if added.Intervals, err = c.intervals(i, 1-a.Study.Alpha); err != nil {
+			if added.Intervals, err = c.intervals(arm, 1-a.Study.Alpha); err != nil {
 				return fmt.Errorf("estimating the shares of outcomes of %s: %w", arm.ID, err)
 			}
 		}
 	}
 	for i := range c.arms {
-		for _, n := range c.tallies[i].kinds {
+		for _, n := range c.arms[i].kinds {
 			a.Run.Done += n
 		}
-		a.Run.Failed += c.tallies[i].kinds[eval.Failed]
+		a.Run.Failed += c.arms[i].kinds[eval.Failed]
 	}
 	for _, n := range from.Calls {
 		a.addTo(n.Arm, func(arm *Arm) { arm.addCalls(n) })
@@ -156,16 +161,17 @@ func (c *Collector) outcomes(a *Analysis, from Sources) (err error) {
 		if v.Version != "" {
 			a.addTo(v.Arm, func(arm *Arm) {
 				arm.Versions = append(arm.Versions, Count{v.Version, v.Calls})
-				arm.Simulated = arm.Simulated || strings.HasPrefix(v.Version, eval.SimulatedVersion)
+				arm.Simulated = arm.Simulated || simulated(v.Version)
 			})
 		}
 	}
 	return nil
 }
 
+func simulated(version string) bool { return strings.HasPrefix(version, eval.SimulatedVersion) }
+
 // markSimulatedJudges marks the arms that a simulated judge judged, and lists such judges.
 func (a *Analysis) markSimulatedJudges(from Sources) {
-	simulated := func(version string) bool { return strings.HasPrefix(version, eval.SimulatedVersion) }
 	for _, v := range from.JudgedBy {
 		if simulated(v.Version) {
 			a.addTo(v.Arm, func(arm *Arm) { arm.SimulatedJudge = true })
@@ -254,7 +260,8 @@ func (c *Collector) samples(a *Analysis, q Question, from Sources) error {
 	}
 	better := c.suite.Metrics[metric].HigherIsBetter
 	for _, arm := range arms {
-		values := c.values(&c.a, c.armIdx[arm.ID], metric)
+		k := c.armIdx[arm.ID]
+		values := c.values(&c.a, k, metric)
 		ranked := ranked(values)
 		n := min(q.Samples, len(ranked)/2)
 		if len(ranked) == 1 {
@@ -262,12 +269,12 @@ func (c *Collector) samples(a *Analysis, q Question, from Sources) error {
 		}
 		top := slices.Clone(ranked[max(n, len(ranked)-n):])
 		slices.Reverse(top)
-		for k, i := range slices.Concat(top, ranked[:n]) {
+		for place, i := range slices.Concat(top, ranked[:n]) {
 			rank := "worst"
-			if k < len(top) == better {
+			if place < len(top) == better {
 				rank = "best"
 			}
-			t := eval.Trial{Item: c.items[i].ID, Arm: arm.ID, Replicate: cmp.Or(c.later[[2]int{c.armIdx[arm.ID], i}], 1)}
+			t := eval.Trial{Item: c.items[i].ID, Arm: arm.ID, Replicate: cmp.Or(c.arms[k].later[i], 1)}
 			if err := show(Sample{Rank: rank, Metric: q.Primary[0], Score: Number(values[i].num / values[i].den)}, t); err != nil {
 				return err
 			}
@@ -404,7 +411,7 @@ func warnings(a *Analysis, q Question) []string {
 	case looked != "" && !a.Run.Exploratory():
 		first = append(first, looked)
 	}
-	if !a.Run.Complete() && !a.Run.AtLook {
+	if a.Run.Interrupted() {
 		unfinished := fmt.Sprintf("the run is unfinished: %d of %s done", a.Run.Done, text.Plural(a.Run.Planned, "trial", "trials"))
 		if a.Run.Unjudged > 0 {
 			unfinished += fmt.Sprintf("; the judge has not judged %d of them", a.Run.Unjudged)
@@ -453,6 +460,14 @@ func listed(names []string) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
+}
+
+// Broken says which share of trials failed, if it is more than the study allows; "" if not.
+func (a *Analysis) Broken() string {
+	if share, of := a.WorstFailures(); share > a.Run.MaxFailed {
+		return fmt.Sprintf("%.1f %% of %s, the limit is %.1f %%", 100*share, of, 100*a.Run.MaxFailed)
+	}
+	return ""
 }
 
 // WorstFailures returns the largest share of failed trials of any arm, of those that are done, or the

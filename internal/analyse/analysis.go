@@ -21,6 +21,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/stats"
 )
 
 // A Number may be undefined.
@@ -169,6 +170,9 @@ type Run struct {
 // Complete reports whether every planned trial has an outcome and, if the study
 // has a judge, was judged.
 func (r Run) Complete() bool { return r.Done == r.Planned && r.Unjudged == 0 }
+
+// Interrupted reports whether the run is unfinished, and not at a planned look.
+func (r Run) Interrupted() bool { return !r.Complete() && !r.AtLook }
 
 // Exploratory reports whether the results of the run only describe, because prompts are
 // changed until they look good on its items, or on some of them in a study without a split.
@@ -444,6 +448,10 @@ type Bounds struct {
 	Value Number `json:"value"`
 	Low   Number `json:"low"`
 	High  Number `json:"high"`
+}
+
+func boundsOf(value float64, ci stats.Interval) Bounds {
+	return Bounds{Number(value), Number(ci.Low), Number(ci.High)}
 }
 
 // A Comparison is the difference A − B of two arms on the items that both have.

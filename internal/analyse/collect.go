@@ -18,22 +18,11 @@ type Collector struct {
 	suite    *eval.Suite
 	items    []eval.Item
 	order    Order
-	arms     []eval.Arm
+	arms     []record
 	armIdx   map[string]int
 	metric   map[string]int // by name, in the suite's order
-	columns  [][]column     // by arm and metric
-	trials   []column       // by arm: failed trials over answered ones
-	bad      [][]column     // by arm and kind of [badAnswers]: those answers over all of them
-	rows     [][]observations
-	units    []map[string]map[string]eval.Fraction // by arm, metric and unit
-	current  []open                                // by arm
-	tallies  []tally                               // by arm
 	clusters clustering
-	problem  error              // the first error
-	rated    map[string][]Rated // by arm, if people judged units
-	// later is the first scored replicate of an arm and item, by index of item, if
-	// it is not replicate 1.
-	later map[[2]int]int
+	problem  error // the first error
 
 	a, b       []cell // buffers for values
 	sumA, sumB sums
@@ -60,12 +49,38 @@ type places map[string]int
 func (l places) Position(item string) (int, bool) { i, ok := l[item]; return i, ok }
 func (places) At(position int) int                { return position }
 
-// A column holds the cells of one arm and metric by position, run-length encoded.
+// A record is what is collected of an arm.
+type record struct {
+	eval.Arm
+	position int         // of its current item, −1 before the first
+	metrics  []column    // by index of metric
+	shares   []column    // by kind of [shares]
+	later    map[int]int // the first scored replicate by index of item, if it is not replicate 1
+	rated    []Rated     // if people judged units
+	// The outcomes of its trials, and the first bad answer of each kind.
+	kinds   map[eval.OutcomeKind]int
+	reasons map[string]int
+	notes   map[string]int
+	first   map[string]first
+}
+
+// shares are the kinds of outcomes whose shares are counted by item: failed trials in all of them, and
+// the others in those that have an answer.
+var shares = []eval.OutcomeKind{eval.Failed, eval.Malformed, eval.Refused}
+
+// trials has the failed trials of each item in all of them.
+func (r *record) trials() *column { return &r.shares[0] }
+
+// A column holds cells by position, run-length encoded but for that of the current item, and what a
+// metric has besides.
 type column struct {
 	runs     []cells
-	unscored map[string]int // entries by reason
-	used     bool           // the arm has entries of the metric
-	perCase  bool           // a score is that of all replicates of a case
+	current  cell
+	unscored map[string]int           // entries by reason
+	used     bool                     // the arm has entries of the metric
+	perCase  bool                     // a score is that of all replicates of a case
+	units    map[string]eval.Fraction // if the metric adds up units
+	observations
 }
 
 // A cell is what an arm has of a metric on an item. Without a denominator it has nothing
@@ -84,7 +99,7 @@ func (v *cell) count(event bool) {
 	}
 }
 
-// observations are the rows of one arm and metric, by index of item, and those of its
+// observations are the rows of a metric with an estimator, by index of item, and those of its
 // unscored entries, of which some may have none.
 type observations struct {
 	of          []int32
@@ -130,23 +145,13 @@ func (c *column) push(v cell, n int) {
 	c.runs = append(c.runs, cells{v, int32(n)})
 }
 
-// open is the current item of an arm.
-type open struct {
-	position int // −1 before the first
-	sums     []cell
-	trials   cell
-	bad      []cell
-}
-
-// badAnswers are the kinds of outcomes of which the shares are counted by item, but for failed trials.
-var badAnswers = []eval.OutcomeKind{eval.Malformed, eval.Refused}
-
-// A tally counts the outcomes of an arm's trials.
-type tally struct {
-	kinds   map[eval.OutcomeKind]int
-	reasons map[string]int
-	notes   map[string]int
-	first   map[string]first // by kind of bad answer
+// turn closes the cell of the item at a position, −1 for none, and opens that of a later one.
+func (c *column) turn(from, to int) {
+	if from >= 0 {
+		c.push(c.current, 1)
+	}
+	c.push(cell{}, to-from-1)
+	c.current = cell{}
 }
 
 // inOrder returns the items in the order of their ids, in which the analysis
@@ -180,50 +185,34 @@ func (r resorted) At(position int) int { return int(r.rank[r.Order.At(position)]
 // NewCollector makes a collector for the items and arms of a study.
 func NewCollector(suite *eval.Suite, items []eval.Item, arms []eval.Arm, order Order) *Collector {
 	items, order = inOrder(items, order)
-	c := &Collector{suite: suite, items: items, arms: arms, order: order, armIdx: make(map[string]int, len(arms)),
-		metric: make(map[string]int, len(suite.Metrics)), columns: make([][]column, len(arms)), trials: make([]column, len(arms)), bad: make([][]column, len(arms)), rows: make([][]observations, len(arms)), current: make([]open, len(arms)),
-		later: map[[2]int]int{}, tallies: make([]tally, len(arms)), units: make([]map[string]map[string]eval.Fraction, len(arms))}
+	c := &Collector{suite: suite, items: items, order: order, armIdx: make(map[string]int, len(arms)), metric: make(map[string]int, len(suite.Metrics))}
 	c.clusters.of, c.clusters.n = Clusters(items)
 	for m, metric := range suite.Metrics {
 		c.metric[metric.Name] = m
 	}
 	for a, arm := range arms {
 		c.armIdx[arm.ID] = a
-		c.columns[a] = make([]column, len(suite.Metrics))
-		c.rows[a] = make([]observations, len(suite.Metrics))
-		c.units[a] = map[string]map[string]eval.Fraction{}
-		c.bad[a] = make([]column, len(badAnswers))
-		c.current[a] = open{position: -1, sums: make([]cell, len(suite.Metrics)), bad: make([]cell, len(badAnswers))}
-		c.tallies[a] = tally{map[eval.OutcomeKind]int{}, map[string]int{}, map[string]int{}, map[string]first{}}
+		c.arms = append(c.arms, record{Arm: arm, position: -1, metrics: make([]column, len(suite.Metrics)), shares: make([]column, len(shares)), later: map[int]int{},
+			kinds: map[eval.OutcomeKind]int{}, reasons: map[string]int{}, notes: map[string]int{}, first: map[string]first{}})
 	}
 	return c
 }
 
 // turn closes the current item of an arm and opens the next.
-func (c *Collector) turn(arm, position int) {
-	cur := &c.current[arm]
-	if position == cur.position {
+func (c *Collector) turn(arm *record, position int) {
+	if position == arm.position {
 		return
 	}
-	if position < cur.position {
-		c.complain("items are out of order: position %d of %s after %d", position, c.arms[arm].ID, cur.position)
+	if position < arm.position {
+		c.complain("items are out of order: position %d of %s after %d", position, arm.ID, arm.position)
 		return
 	}
-	close := func(col *column, of *cell) {
-		if cur.position >= 0 {
-			col.push(*of, 1)
+	for _, columns := range [][]column{arm.metrics, arm.shares} {
+		for k := range columns {
+			columns[k].turn(arm.position, position)
 		}
-		col.push(cell{}, position-cur.position-1)
-		*of = cell{}
 	}
-	for m := range cur.sums {
-		close(&c.columns[arm][m], &cur.sums[m])
-	}
-	for k := range cur.bad {
-		close(&c.bad[arm][k], &cur.bad[k])
-	}
-	close(&c.trials[arm], &cur.trials)
-	cur.position = position
+	arm.position = position
 }
 
 // Add adds one case. Cases must arrive in the same order every time, so that
@@ -235,48 +224,49 @@ func (c *Collector) Add(s eval.Scored) {
 		c.complain("%s × %s is not in this study", s.Item, s.Arm)
 		return
 	}
-	c.turn(a, position)
-	t := &c.tallies[a]
+	arm, item := &c.arms[a], c.order.At(position)
+	c.turn(arm, position)
 	for i := range s.Trials {
 		o := &s.Trials[i].Outcome
-		t.kinds[o.Kind]++
-		if o.Kind == eval.Failed {
-			c.current[a].trials.num++
-		} else {
-			c.current[a].trials.den++
-			for k, kind := range badAnswers {
-				c.current[a].bad[k].count(o.Kind == kind)
+		arm.kinds[o.Kind]++
+		for k, kind := range shares {
+			if kind == eval.Failed || o.Kind != eval.Failed {
+				arm.shares[k].current.count(o.Kind == kind)
 			}
 		}
 		if o.Kind == eval.Malformed || o.Kind == eval.Refused {
-			t.note(string(o.Kind), c.order.At(position), s.Trials[i].Trial.Replicate)
+			arm.note(string(o.Kind), item, s.Trials[i].Trial.Replicate)
 		}
 		if o.Kind != eval.OK {
-			t.reasons[strings.TrimSuffix(string(o.Kind)+": "+o.Reason, ": ")]++
+			arm.reasons[strings.TrimSuffix(string(o.Kind)+": "+o.Reason, ": ")]++
 		}
 		for _, n := range o.Notes {
-			t.notes[n]++
+			arm.notes[n]++
 			if n == eval.NoteTruncated {
-				t.note(n, c.order.At(position), s.Trials[i].Trial.Replicate)
+				arm.note(n, item, s.Trials[i].Trial.Replicate)
 			}
 		}
 	}
 	if len(s.Scores) > 0 && s.Scores[0].Replicate > 1 {
-		c.later[[2]int{a, c.order.At(position)}] = s.Scores[0].Replicate
+		arm.later[item] = s.Scores[0].Replicate
 	}
 	for _, score := range s.Scores {
-		c.score(s, score, a, position)
+		c.score(arm, int32(item), score)
 	}
 }
 
-// score adds one score of a case.
-func (c *Collector) score(s eval.Scored, score eval.Score, arm, position int) {
+// score adds one score of an item.
+func (c *Collector) score(arm *record, item int32, score eval.Score) {
+	wrong := func(what string) {
+		c.complain("score %s of %s × %s%s", score.Metric, c.items[item].ID, arm.ID, what)
+	}
 	m, ok := c.metric[score.Metric]
 	if !ok {
-		c.complain("score %s of %s × %s: the suite does not declare this metric", score.Metric, s.Item, s.Arm)
+		wrong(": the suite does not declare this metric")
 		return
 	}
-	metric, col, sum := &c.suite.Metrics[m], &c.columns[arm][m], &c.current[arm].sums[m]
+	metric, col := &c.suite.Metrics[m], &arm.metrics[m]
+	sum := &col.current
 	col.used, col.perCase = true, score.Replicate == 0
 	switch {
 	case score.Unscored != "":
@@ -288,29 +278,25 @@ func (c *Collector) score(s eval.Scored, score eval.Score, arm, position int) {
 			sum.vague++
 		}
 		if metric.Estimate != nil {
-			o, item := &c.rows[arm][m], int32(c.order.At(position))
-			o.unbounded = o.unbounded || score.Least == nil || score.Most == nil
-			o.ofMissing, o.least, o.most = append(o.ofMissing, item), append(o.least, slices.Clone(score.Least)), append(o.most, slices.Clone(score.Most))
+			col.unbounded = col.unbounded || score.Least == nil || score.Most == nil
+			col.ofMissing, col.least, col.most = append(col.ofMissing, item), append(col.least, slices.Clone(score.Least)), append(col.most, slices.Clone(score.Most))
 		}
 	case (metric.Estimate != nil) != (score.Row != nil):
-		c.complain("score %s of %s × %s: a metric has rows if and only if it has an estimator", score.Metric, s.Item, s.Arm)
+		wrong(": a metric has rows if and only if it has an estimator")
 	case score.Row != nil:
-		o := &c.rows[arm][m]
-		o.of, o.rows = append(o.of, int32(c.order.At(position))), append(o.rows, slices.Clone(score.Row))
+		col.of, col.rows = append(col.of, item), append(col.rows, slices.Clone(score.Row))
 	case !(score.Den > 0):
-		c.complain("score %s of %s × %s: invalid denominator %v", score.Metric, s.Item, s.Arm, score.Den)
+		wrong(fmt.Sprintf(": invalid denominator %v", score.Den))
 	case metric.Binary && (score.Num < 0 || score.Num > score.Den || score.Num != math.Trunc(score.Num) || score.Den != math.Trunc(score.Den)):
-		c.complain("score %s of %s × %s is %v/%v, but a binary metric must count outcomes: k/n with whole numbers and k ≤ n", score.Metric, s.Item, s.Arm, score.Num, score.Den)
+		wrong(fmt.Sprintf(" is %v/%v, but a binary metric must count outcomes: k/n with whole numbers and k ≤ n", score.Num, score.Den))
 	default:
 		sum.num += score.Num
 		sum.den += score.Den
 		if metric.Unit != "" {
-			units := c.units[arm][metric.Name]
-			if units == nil {
-				units = map[string]eval.Fraction{}
-				c.units[arm][metric.Name] = units
+			if col.units == nil {
+				col.units = map[string]eval.Fraction{}
 			}
-			units[score.Unit] = units[score.Unit].Plus(score.Num, score.Den)
+			col.units[score.Unit] = col.units[score.Unit].Plus(score.Num, score.Den)
 		}
 	}
 }
@@ -348,10 +334,10 @@ func counts(m map[string]int) []Count {
 // thousand items.
 func (c *Collector) values(buffer *[]cell, arm, metric int) []cell {
 	list := emptied(buffer, len(c.items))
-	c.each(&c.columns[arm][metric], func(item int, v cell) { list[item] = v })
-	c.each(&c.trials[arm], func(item int, trials cell) {
+	c.each(&c.arms[arm].metrics[metric], func(item int, v cell) { list[item] = v })
+	c.each(c.arms[arm].trials(), func(item int, trials cell) {
 		v := &list[item]
-		v.answered = trials.den > 0 && v.lost == 0 && v.vague == 0
+		v.answered = trials.den > trials.num && v.lost == 0 && v.vague == 0
 	})
 	return list
 }
@@ -368,8 +354,9 @@ func (c *Collector) each(col *column, f func(item int, v cell)) {
 }
 
 // fraction returns the contribution of an item to a metric under its pooling.
-func (c *Collector) fraction(metric int, v cell) cell {
-	if v.den > 0 && c.suite.Metrics[metric].Pooling == eval.MeanOfItems {
+func (x armScores) fraction(item int) cell {
+	v := x.values[item]
+	if v.den > 0 && x.metric.Pooling == eval.MeanOfItems {
 		return cell{num: v.num / v.den, den: 1}
 	}
 	return v
@@ -468,11 +455,11 @@ func (c *Collector) selections() []selection {
 type first struct{ n, item, replicate int }
 
 // note counts a bad answer.
-func (t *tally) note(kind string, item, replicate int) {
-	f, ok := t.first[kind]
+func (r *record) note(kind string, item, replicate int) {
+	f, ok := r.first[kind]
 	if !ok || item < f.item || item == f.item && replicate < f.replicate {
 		f.item, f.replicate = item, replicate
 	}
 	f.n++
-	t.first[kind] = f
+	r.first[kind] = f
 }

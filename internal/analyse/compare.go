@@ -1,7 +1,6 @@
 package analyse
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -35,7 +34,7 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection)
 	draft.draft = true
 	family := map[int]contest{} // by index of the comparison
 	for _, k := range contests {
-		k.a, k.b = c.values(&c.a, c.armIdx[k.pair.A], k.metric), c.values(&c.b, c.armIdx[k.pair.B], k.metric)
+		k.a, k.b = c.scoresOf(&c.a, k.pair.A, k.metric), c.scoresOf(&c.b, k.pair.B, k.metric)
 		for _, s := range selections {
 			if s.stratum != nil && (!k.first || k.pair.Contrast) {
 				continue
@@ -62,7 +61,7 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection)
 		a.Study.Family.Tests = max(a.Study.Family.Tests, len(families[name]))
 		err := adjust(a, q, families[name], func(index int, level float64) (Comparison, error) {
 			k := family[index]
-			k.a, k.b = c.values(&c.a, c.armIdx[k.pair.A], k.metric), c.values(&c.b, c.armIdx[k.pair.B], k.metric)
+			k.a, k.b = c.scoresOf(&c.a, k.pair.A, k.metric), c.scoresOf(&c.b, k.pair.B, k.metric)
 			final := t
 			final.level = level
 			return c.compareWithBounds(k, selections[0], final)
@@ -141,34 +140,41 @@ func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error
 	p, u := k.pair, Undefined()
 	r := Comparison{A: p.A, B: p.B, Metric: metric.Name, Primary: p.Primary, Family: p.Family, Contrast: p.Contrast, Stratum: s.stratum,
 		MeanA: u, MeanB: u, Reading: Untested(u, ""), Level: u, T: u, DF: u, Effect: Effect{u, u, u}}
+	how := c.compareFractions
 	if metric.Estimate != nil {
-		err := c.compareRows(&r, k, s, t)
-		return r, k.failed(metric, err)
+		how = c.compareRows
 	}
-	m, both := c.match(&r, k, s)
+	if err := how(&r, k, s, t); err != nil {
+		return r, fmt.Errorf("comparing %s with %s by %s: %w", p.A, p.B, metric.Name, err)
+	}
+	r.clip(metric.Max - metric.Min)
+	return r, nil
+}
+
+func (c *Collector) compareFractions(r *Comparison, k contest, s selection, t tester) error {
+	metric := &c.suite.Metrics[k.metric]
+	m, both := c.match(r, k, s)
 	r.Pairs = len(m.xs)
 	left := "left out"
 	if t.fits[k.metric] != nil && s.stratum == nil {
 		left = "counted only in the mixed model"
 	}
 	if !r.paired(left) {
-		return r, nil
+		return nil
 	}
 	m.parts = partsOf(t.q.Run.Replicates)
-	m.numA, m.denA = c.clusters.sum(&c.sumA, both, func(i int) cell { return c.fraction(k.metric, k.a[i]) })
-	m.numB, m.denB = c.clusters.sum(&c.sumB, both, func(i int) cell { return c.fraction(k.metric, k.b[i]) })
+	m.numA, m.denA = c.clusters.sum(&c.sumA, both, k.a.fraction)
+	m.numB, m.denB = c.clusters.sum(&c.sumB, both, k.b.fraction)
+	var err error
 	if t.q.Run.Exploratory() {
-		err := errors.Join(r.describe(m, &metric), c.differenceByPeople(&r, k, selection{s.stratum, both}, t))
-		return r, k.failed(metric, err)
+		err = r.describe(m, metric)
+	} else {
+		err = t.test(r, m, k, metric)
 	}
-	if err := t.test(&r, m, k, &metric); err != nil {
-		return r, k.failed(metric, err)
+	if err != nil {
+		return err
 	}
-	if err := c.differenceByPeople(&r, k, selection{s.stratum, both}, t); err != nil {
-		return r, k.failed(metric, err)
-	}
-	r.clip(metric.Max - metric.Min)
-	return r, nil
+	return c.differenceByPeople(r, k, selection{s.stratum, both}, t)
 }
 
 // match pairs the scores of the items that both arms have, counts wins, losses and items of one arm,
@@ -176,7 +182,7 @@ func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error
 func (c *Collector) match(r *Comparison, k contest, s selection) (m matched, both []int) {
 	metric := &c.suite.Metrics[k.metric]
 	for _, i := range s.items {
-		x, y := k.a[i], k.b[i]
+		x, y := k.a.values[i], k.b.values[i]
 		a, b := x.num/x.den, y.num/y.den
 		switch {
 		case !(x.den > 0 || y.den > 0):

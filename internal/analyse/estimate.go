@@ -1,7 +1,6 @@
 package analyse
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"runtime"
@@ -17,7 +16,7 @@ func (c *Collector) estimates(a *Analysis, q Question, selections []selection) e
 	for _, arm := range a.Arms {
 		for _, m := range a.Metrics {
 			metric := c.metric[m.Name]
-			x := c.scoresOf(arm.ID, metric, c.values(&c.a, c.armIdx[arm.ID], metric))
+			x := c.scoresOf(&c.a, arm.ID, metric)
 			for _, s := range selections {
 				if s.stratum != nil && m.Rank == "other" {
 					continue
@@ -35,36 +34,74 @@ func (c *Collector) estimates(a *Analysis, q Question, selections []selection) e
 	return nil
 }
 
-// armScores are the scores of an arm on a metric, by index of item.
+// armScores are the scores of an arm by a metric, by index of item.
 type armScores struct {
-	arm, metric int
-	values      []cell
-	missing     []float64 // opportunities without a score; nil if there are none
+	arm     *record
+	metric  *eval.Metric
+	col     *column
+	values  []cell
+	missing []float64 // opportunities without a score; nil if there are none
+	// bounded reports that what is missing has a lowest and a highest form: the scores low and high, or
+	// rows, which are taken for what is at.
+	bounded   bool
+	low, high float64
+	at        end
 }
 
-func (c *Collector) scoresOf(id string, metric int, values []cell) armScores {
-	arm := c.armIdx[id]
-	return armScores{arm, metric, values, c.missing(arm, metric)}
+func (c *Collector) scoresOf(buffer *[]cell, id string, metric int) armScores {
+	i := c.armIdx[id]
+	x := armScores{arm: &c.arms[i], metric: &c.suite.Metrics[metric], col: &c.arms[i].metrics[metric], values: c.values(buffer, i, metric)}
+	if x.missing = c.missing(x.arm, metric); x.missing == nil {
+		return x
+	}
+	if x.metric.Estimate == nil {
+		x.low, x.high = c.span(metric)
+		x.bounded = x.low <= x.high // else no arm has a score, and the metric has no bounds
+		return x
+	}
+	x.bounded = !x.col.unbounded
+	c.each(x.arm.trials(), func(_ int, trials cell) { x.bounded = x.bounded && x.col.failed(trials) == 0 }) // which have no rows
+	return x
 }
 
 func (c *Collector) estimate(x armScores, s selection, q Question) (Estimate, error) {
-	arm, m, level := c.arms[x.arm].ID, &c.suite.Metrics[x.metric], q.level()
-	if m.Estimate != nil {
-		e, err := c.estimateRows(x, s, unknown, q)
-		c.byJudge(&e, x)
-		if err == nil && s.stratum == nil {
-			c.addUnscored(&e, x)
+	e := Estimate{Arm: x.arm.ID, Metric: x.metric.Name, Stratum: s.stratum, Bounds: Bounds{Undefined(), Undefined(), Undefined()}}
+	if s.stratum == nil {
+		c.addUnscored(&e, x)
+	}
+	e.byJudge(x)
+	if x.metric.Estimate != nil {
+		err := c.estimateRows(&e, x, s, q)
+		if err == nil {
+			err = e.addBounds(x, s, func(x armScores) (Bounds, error) {
+				var at Estimate
+				err := c.estimateRows(&at, x, s, q)
+				return at.Bounds, err
+			})
 		}
-		if err != nil || !c.rowsBounded(x, s) {
-			return e, err
-		}
-		err = e.bound(func(at end) (Bounds, error) {
-			b, err := c.estimateRows(x, s, at, q)
-			return b.Bounds, err
-		})
 		return e, err
 	}
-	e := Estimate{Arm: arm, Metric: m.Name, Stratum: s.stratum, Bounds: Bounds{Undefined(), Undefined(), Undefined()}}
+	err := c.estimateFractions(&e, x, s, q)
+	if err == nil {
+		err = e.addBounds(x, s, func(x armScores) (Bounds, error) {
+			if e.ByJudge != nil {
+				if r, err := stats.CorrectedRate(c.judged(x, s).units, stats.Judged{}, q.level()); err == nil && r.Undefined == "" {
+					return boundsOf(r.Value, r.CI), nil
+				}
+			}
+			r, ci, _, err := c.pooled(x, s, q.level())
+			return boundsOf(r.Value, ci), err
+		})
+	}
+	if err != nil {
+		return e, fmt.Errorf("estimating %s of %s: %w", e.Metric, e.Arm, err)
+	}
+	return e, nil
+}
+
+// estimateFractions estimates a metric of fractions.
+func (c *Collector) estimateFractions(e *Estimate, x armScores, s selection, q Question) error {
+	m := x.metric
 	for _, i := range s.items {
 		if v := x.values[i]; v.den > 0 {
 			e.Items++
@@ -72,32 +109,25 @@ func (c *Collector) estimate(x armScores, s selection, q Question) (Estimate, er
 			e.Den += Number(v.den)
 		}
 	}
-	if s.stratum == nil {
-		if m.Pooling == eval.MeanOfItems {
-			e.SD = spread(x.values)
-		}
-		c.addUnscored(&e, x)
+	if s.stratum == nil && m.Pooling == eval.MeanOfItems {
+		e.SD = spread(x.values)
 	}
-	err := c.addBounds(&e, x, s, level)
+	r, ci, of, err := c.pooled(x, s, q.level())
 	if err != nil {
-		return e, fmt.Errorf("estimating the bounds of %s of %s: %w", m.Name, arm, err)
+		return err
 	}
-	r, ci, of, err := c.pooled(x.metric, s, x.values, level)
-	if err != nil {
-		return e, fmt.Errorf("estimating %s of %s: %w", m.Name, arm, err)
-	}
-	e.Bounds = Bounds{Number(r.Value), Number(ci.Low), Number(ci.High)}
+	e.Bounds = boundsOf(r.Value, ci)
 	e.Clusters, e.Method, e.Assumes, e.Warnings = r.Clusters, r.Method, r.Assumes, r.Warnings
 	if r.Undefined != "" {
 		e.Warnings = append(e.Warnings, r.Undefined)
 	}
 	if q.Study.Intervals == "bootstrap" {
 		if err := e.bootstrap(of, q); err != nil {
-			return e, fmt.Errorf("bootstrapping %s of %s: %w", m.Name, arm, err)
+			return err
 		}
 	}
-	if err := c.byPeople(&e, x, s, level); err != nil {
-		return e, err
+	if err := c.correct(e, x, s, q.level()); err != nil {
+		return err
 	}
 	units := text.Plural(e.Items, "item", "items")
 	if e.Clusters < e.Items {
@@ -111,7 +141,7 @@ func (c *Collector) estimate(x armScores, s selection, q Question) (Estimate, er
 	case end != "" && e.Assumes == "":
 		e.Assumes = fmt.Sprintf("the interval ends at the %s score of %s: it rests on there being no outlier", end, units)
 	}
-	return e, nil
+	return nil
 }
 
 // endsAt names the extreme of the clusters at which an interval that could reach beyond ends, ""
@@ -128,14 +158,14 @@ func endsAt(b Bounds, lowest, highest, least, most float64) string {
 }
 
 // pooled estimates a metric of fractions, and returns its sums by cluster.
-func (c *Collector) pooled(metric int, s selection, values []cell, level float64) (r stats.Ratio, ci stats.Interval, of sums, err error) {
-	m := &c.suite.Metrics[metric]
-	of.num, of.den = c.clusters.sum(&c.sumA, s.items, func(i int) cell { return c.fraction(metric, values[i]) })
+func (c *Collector) pooled(x armScores, s selection, level float64) (r stats.Ratio, ci stats.Interval, of sums, err error) {
+	m := x.metric
+	of.num, of.den = c.clusters.sum(&c.sumA, s.items, x.fraction)
 	switch {
 	case m.Binary:
 		outcomes := 0.0
 		for _, i := range s.items {
-			outcomes += values[i].den
+			outcomes += x.values[i].den
 		}
 		r, err = stats.ProportionOfSums(of.num, of.den, outcomes, level)
 	case m.Counts:
@@ -148,23 +178,21 @@ func (c *Collector) pooled(metric int, s selection, values []cell, level float64
 }
 
 // intervals are those of the shares of an arm's outcomes.
-func (c *Collector) intervals(arm int, level float64) (map[eval.OutcomeKind][2]Number, error) {
+func (c *Collector) intervals(arm *record, level float64) (map[eval.OutcomeKind][2]Number, error) {
 	list := map[eval.OutcomeKind][2]Number{}
-	add := func(kind eval.OutcomeKind, col *column, all func(cell) float64) error {
+	for k, kind := range shares {
 		num, den := make([]float64, c.clusters.n), make([]float64, c.clusters.n)
-		c.each(col, func(item int, v cell) {
+		c.each(&arm.shares[k], func(item int, v cell) {
 			g := c.clusters.of[item]
-			num[g], den[g] = num[g]+v.num, den[g]+all(v)
+			num[g], den[g] = num[g]+v.num, den[g]+v.den
 		})
 		r, err := stats.ProportionOfSums(num, den, total(den), level)
+		if err != nil {
+			return nil, err
+		}
 		list[kind] = [2]Number{Number(r.CI.Low), Number(r.CI.High)}
-		return err
 	}
-	err := add(eval.Failed, &c.trials[arm], func(v cell) float64 { return v.num + v.den })
-	for k, kind := range badAnswers {
-		err = cmp.Or(err, add(kind, &c.bad[arm][k], func(v cell) float64 { return v.den }))
-	}
-	return list, err
+	return list, nil
 }
 
 // spread is the standard deviation between items, 0 of fewer than two.

@@ -12,27 +12,51 @@ import (
 	"github.com/scruple-eval/scruple/stats"
 )
 
-// disputed counts the units of an arm on which people differ and nobody decided, and those that
-// people judged, if they correct the metric.
-func (c *Collector) disputed(arm, metric int, s selection) (differ, of int) {
-	m, rated := c.suite.Metrics[metric], c.rated[c.arms[arm].ID]
-	if len(rated) == 0 || m.Judge != eval.JudgeYes && m.Judge != eval.JudgeNo {
-		return 0, 0
+// judged are the units of an arm that a metric counts, with what the judge and people say of them, and
+// those that need no judge.
+type judged struct {
+	units      stats.Judged
+	by         bool // people judged some
+	differ, of int  // units on which people differ and nobody decided, and those that people judged
+}
+
+func (c *Collector) judged(x armScores, s selection) (j judged) {
+	if len(x.arm.rated) == 0 || x.metric.Judge != eval.JudgeYes && x.metric.Judge != eval.JudgeNo {
+		return j
 	}
-	in := make(map[string]bool, len(s.items))
+	in := make(map[string]int, len(s.items))
 	for _, i := range s.items {
-		in[c.items[i].ID] = true
+		in[c.items[i].ID] = i
 	}
-	for _, x := range rated {
-		switch {
-		case !in[x.Trial.Item]:
-		case x.Differ:
-			differ, of = differ+1, of+1
-		case x.Human != nil:
-			of++
+	rest := slices.Clone(x.values)
+	for _, r := range x.arm.rated {
+		i, here := in[r.Trial.Item]
+		if !here {
+			continue
+		}
+		verdict, human := label(r.Yes, x.metric.Judge), math.NaN()
+		if r.Human != nil {
+			human, j.by = label(*r.Human, x.metric.Judge), true
+		}
+		if r.Differ {
+			j.differ++
+		}
+		if r.Differ || r.Human != nil {
+			j.of++
+		}
+		j.units.Add(int(c.clusters.of[i]), verdict, human)
+		rest[i].num, rest[i].den = rest[i].num-verdict, rest[i].den-1
+	}
+	for _, i := range s.items {
+		if rest[i].den < -noise {
+			j.by = false // more units than the metric counts
+			return j
+		}
+		for range int(math.Round(rest[i].den)) {
+			j.units.Add(int(c.clusters.of[i]), math.NaN(), rest[i].num/rest[i].den)
 		}
 	}
-	return differ, of
+	return j
 }
 
 // leftOut says that people differ on some of the units that they judged, if they do.
@@ -41,42 +65,6 @@ func leftOut(differ, of int) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("%d of %s that people judged are left out, since people differ on them: the others are no random sample; decide with `scruple annotate --adjudicate`", differ, text.Plural(of, "unit", "units"))}
-}
-
-// judgedUnits are the units of an arm that a metric counts, with what the judge and people
-// say of them, and those that need no judge. It is false unless people judged some.
-func (c *Collector) judgedUnits(arm, metric int, s selection, values []cell) (units stats.Judged, ok bool) {
-	m := c.suite.Metrics[metric]
-	rated := c.rated[c.arms[arm].ID]
-	if len(rated) == 0 || m.Judge != eval.JudgeYes && m.Judge != eval.JudgeNo {
-		return units, false
-	}
-	in := make(map[string]int, len(s.items))
-	for _, i := range s.items {
-		in[c.items[i].ID] = i
-	}
-	rest := slices.Clone(values)
-	for _, x := range rated {
-		i, here := in[x.Trial.Item]
-		if !here {
-			continue
-		}
-		judge, human := label(x.Yes, m.Judge), math.NaN()
-		if x.Human != nil {
-			human, ok = label(*x.Human, m.Judge), true
-		}
-		units.Add(int(c.clusters.of[i]), judge, human)
-		rest[i].num, rest[i].den = rest[i].num-judge, rest[i].den-1
-	}
-	for _, i := range s.items {
-		if rest[i].den < -noise {
-			return units, false // more units than the metric counts
-		}
-		for range int(math.Round(rest[i].den)) {
-			units.Add(int(c.clusters.of[i]), math.NaN(), rest[i].num/rest[i].den)
-		}
-	}
-	return units, ok
 }
 
 // label is 1 for what the metric counts, else 0.
@@ -89,31 +77,21 @@ func label(yes bool, counts eval.JudgeUse) float64 {
 
 // byJudge says that an estimate depends on a judge, if it does: alone until people correct
 // it, which they can where the metric counts single verdicts.
-func (c *Collector) byJudge(e *Estimate, x armScores) {
-	m := &c.suite.Metrics[x.metric]
-	e.JudgeAlone = m.Judge != eval.NoJudge && len(c.arms[x.arm].Judges) > 0
-	e.Combined = e.JudgeAlone && (m.Estimate != nil || m.Judge == eval.JudgeElse)
+func (e *Estimate) byJudge(x armScores) {
+	e.JudgeAlone = x.metric.Judge != eval.NoJudge && len(x.arm.Judges) > 0
+	e.Combined = e.JudgeAlone && (x.metric.Estimate != nil || x.metric.Judge == eval.JudgeElse)
 }
 
-// byPeople corrects an estimate by what people say of some of its units.
-func (c *Collector) byPeople(e *Estimate, x armScores, s selection, level float64) error {
-	c.byJudge(e, x)
-	differ, of := c.disputed(x.arm, x.metric, s)
-	e.Disputed, e.Warnings = differ, append(e.Warnings, leftOut(differ, of)...)
-	correct := func(values []cell) (stats.JudgedRate, bool, error) {
-		units, ok := c.judgedUnits(x.arm, x.metric, s, values)
-		if !ok {
-			return stats.JudgedRate{}, false, nil
-		}
-		r, err := stats.CorrectedRate(units, stats.Judged{}, level)
-		return r, true, err
-	}
-	r, ok, err := correct(x.values)
-	if !ok && err == nil {
+// correct corrects an estimate by what people say of some of its units.
+func (c *Collector) correct(e *Estimate, x armScores, s selection, level float64) error {
+	j := c.judged(x, s)
+	e.Disputed, e.Warnings = j.differ, append(e.Warnings, leftOut(j.differ, j.of)...)
+	if !j.by {
 		return nil
 	}
+	r, err := stats.CorrectedRate(j.units, stats.Judged{}, level)
 	if err != nil {
-		return fmt.Errorf("correcting %s of %s by what people say: %w", e.Metric, e.Arm, err)
+		return fmt.Errorf("correcting by what people say: %w", err)
 	}
 	if r.Undefined != "" {
 		e.Warnings = append(e.Warnings, "by the judge alone, not corrected by people: "+r.Undefined)
@@ -121,17 +99,7 @@ func (c *Collector) byPeople(e *Estimate, x armScores, s selection, level float6
 	}
 	e.JudgeAlone = false
 	e.ByJudge = &eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: r.Labelled}
-	e.Bounds = Bounds{Number(r.Value), Number(r.CI.Low), Number(r.CI.High)}
-	e.Method = "prediction-powered"
-	low, high := c.span(x.metric)
-	for score, b := range map[float64]*Bounds{low: e.Least, high: e.Most} {
-		if b == nil {
-			continue
-		}
-		if r, ok, err := correct(x.filled(score)); err == nil && ok && r.Undefined == "" {
-			*b = Bounds{Number(r.Value), Number(r.CI.Low), Number(r.CI.High)}
-		}
-	}
+	e.Bounds, e.Method = boundsOf(r.Value, r.CI), "prediction-powered"
 	e.Warnings = append(e.Warnings, append([]string{correctedBy(r.Labelled, "by the judge alone it is "+short(e.ByJudge.Value))}, r.Warnings...)...)
 	return nil
 }
@@ -146,17 +114,12 @@ func short(x Number) string { return fmt.Sprintf("%.3g", float64(x)) }
 // differenceByPeople corrects a comparison of two arms on the items that both have, if people judged
 // units of both. What the judge alone says stays beside it.
 func (c *Collector) differenceByPeople(r *Comparison, k contest, s selection, t tester) error {
-	differA, ofA := c.disputed(c.armIdx[k.pair.A], k.metric, s)
-	differB, ofB := c.disputed(c.armIdx[k.pair.B], k.metric, s)
-	for _, said := range leftOut(differA+differB, ofA+ofB) {
-		r.warn(said)
-	}
-	a, okA := c.judgedUnits(c.armIdx[k.pair.A], k.metric, s, k.a)
-	b, okB := c.judgedUnits(c.armIdx[k.pair.B], k.metric, s, k.b)
-	if !okA || !okB {
+	a, b := c.judged(k.a, s), c.judged(k.b, s)
+	r.warn(leftOut(a.differ+b.differ, a.of+b.of)...)
+	if !a.by || !b.by {
 		return nil
 	}
-	d, err := stats.CorrectedDifference(a, b, t.level)
+	d, err := stats.CorrectedDifference(a.units, b.units, t.level)
 	if err != nil {
 		return err
 	}
@@ -177,15 +140,30 @@ func (c *Collector) differenceByPeople(r *Comparison, k contest, s selection, t 
 	return nil
 }
 
-// Moved is the estimate if the judge erred by the opposite of a number more than it does.
+// Moved is the estimate if the judge erred by the opposite of a number more than it does, whatever its
+// missing scores are.
 func (e Estimate) Moved(by Number) Estimate {
-	e.Bounds = Bounds{e.Value + by, e.Low + by, e.High + by}
+	e.Bounds = e.Bounds.moved(by)
+	for _, bound := range []**Bounds{&e.Least, &e.Most} {
+		if *bound != nil {
+			moved := (*bound).moved(by)
+			*bound = &moved
+		}
+	}
 	return e
 }
 
+func (b Bounds) moved(by Number) Bounds { return Bounds{b.Value + by, b.Low + by, b.High + by} }
+
 // Moved is the comparison if the judge's errors on the arms differed by the opposite of a
-// number more than they do. Its p-values say only whether the interval excludes 0.
+// number more than they do, whatever its missing scores are. Its p-values say only whether the interval excludes 0.
 func (c Comparison) Moved(by Number) Comparison {
+	for _, bound := range []**Comparison{&c.Least, &c.Most} {
+		if *bound != nil {
+			moved := (*bound).Moved(by)
+			*bound = &moved
+		}
+	}
 	c.Diff, c.Low, c.High, c.EquivLow, c.EquivHigh = c.Diff+by, c.Low+by, c.High+by, c.EquivLow+by, c.EquivHigh+by
 	if c.P.Defined() {
 		c.P = 1

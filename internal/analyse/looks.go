@@ -128,8 +128,8 @@ func (l *Looks) String() string {
 // whole reports whether every item has all of its trials or none.
 func (c *Collector) whole(replicates int) bool {
 	done := make([]int, len(c.items))
-	for arm := range c.arms {
-		c.each(&c.trials[arm], func(item int, trials cell) { done[item] += int(trials.num + trials.den) })
+	for i := range c.arms {
+		c.each(c.arms[i].trials(), func(item int, trials cell) { done[item] += int(trials.den) })
 	}
 	return !slices.ContainsFunc(done, func(n int) bool { return n != 0 && n != replicates*len(c.arms) })
 }

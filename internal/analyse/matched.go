@@ -1,7 +1,6 @@
 package analyse
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -9,22 +8,12 @@ import (
 	"github.com/scruple-eval/scruple/stats"
 )
 
-// A contest is a pair on one metric, with both arms' values by item.
+// A contest is a pair on one metric, with the scores of both arms.
 type contest struct {
 	pair   Pair
 	metric int
 	first  bool // the pair's first metric, which is also compared by stratum
-	a, b   []cell
-	// atA and atB are what missing rows of a metric with an estimator are taken for.
-	atA, atB end
-}
-
-// failed adds what was compared to an error.
-func (k contest) failed(metric eval.Metric, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("comparing %s with %s by %s: %w", k.pair.A, k.pair.B, metric.Name, err)
+	a, b   armScores
 }
 
 // noise bounds the rounding error of the score of an item, which sums the scores of its

@@ -15,8 +15,8 @@ import (
 // missing returns how many opportunities of an arm and metric have no score, by index of
 // item: those of unscored entries and of failed trials. It is nil if none is missing. What
 // is missing has as many opportunities as other answers to the item.
-func (c *Collector) missing(arm, metric int) []float64 {
-	col := &c.columns[arm][metric]
+func (c *Collector) missing(arm *record, metric int) []float64 {
+	col := &arm.metrics[metric]
 	if !col.used {
 		return nil
 	}
@@ -31,7 +31,7 @@ func (c *Collector) missing(arm, metric int) []float64 {
 		list[item] += lost + answers*expected[item]
 	}
 	c.each(col, func(item int, v cell) { add(item, v.lost, v.vague) })
-	c.each(&c.trials[arm], func(item int, trials cell) { add(item, 0, col.failed(trials)) })
+	c.each(arm.trials(), func(item int, trials cell) { add(item, 0, col.failed(trials)) })
 	return list
 }
 
@@ -41,7 +41,7 @@ func (c *column) failed(trials cell) float64 {
 	switch {
 	case !c.perCase:
 		return trials.num
-	case trials.num > 0 && trials.den == 0:
+	case trials.num > 0 && trials.num == trials.den:
 		return 1
 	}
 	return 0
@@ -52,8 +52,8 @@ func (c *column) failed(trials cell) float64 {
 // is 1 of an estimator.
 func (c *Collector) expected(metric int) []float64 {
 	sum, answers := make([]float64, len(c.items)), make([]float64, len(c.items))
-	for arm := range c.arms {
-		col := &c.columns[arm][metric]
+	for i := range c.arms {
+		col := &c.arms[i].metrics[metric]
 		if !col.used {
 			continue
 		}
@@ -61,11 +61,12 @@ func (c *Collector) expected(metric int) []float64 {
 			sum[item] += v.den + v.lost
 			answers[item] -= v.vague
 		})
-		c.each(&c.trials[arm], func(item int, trials cell) {
+		c.each(c.arms[i].trials(), func(item int, trials cell) {
+			answered := trials.den - trials.num
 			if col.perCase {
-				trials.den = min(trials.den, 1)
+				answered = min(answered, 1)
 			}
-			answers[item] += trials.den
+			answers[item] += answered
 		})
 	}
 	m, mean, n := &c.suite.Metrics[metric], 0.0, 0.0
@@ -89,13 +90,18 @@ func (c *Collector) expected(metric int) []float64 {
 	return sum
 }
 
-// filled returns the values with one score in place of all that are missing.
-func (x armScores) filled(score float64) []cell {
-	list := slices.Clone(x.values)
-	for i, n := range x.missing {
-		list[i] = cell{num: list[i].num + n*score, den: list[i].den + n, answered: list[i].answered || n > 0}
+// filled returns the scores with all that are missing at an end.
+func (x armScores) filled(at end) armScores {
+	if x.at = at; x.metric.Estimate != nil {
+		return x
 	}
-	return list
+	score := map[end]float64{least: x.low, most: x.high}[at]
+	x.values = slices.Clone(x.values)
+	for i, n := range x.missing {
+		v := &x.values[i]
+		v.num, v.den, v.answered = v.num+n*score, v.den+n, v.answered || n > 0
+	}
+	return x
 }
 
 // span returns the lowest and the highest score that an opportunity can have: those of the
@@ -103,8 +109,8 @@ func (x armScores) filled(score float64) []cell {
 func (c *Collector) span(metric int) (low, high float64) {
 	m := &c.suite.Metrics[metric]
 	low, high = math.Inf(1), math.Inf(-1)
-	for arm := range c.arms {
-		c.each(&c.columns[arm][metric], func(_ int, v cell) {
+	for i := range c.arms {
+		c.each(&c.arms[i].metrics[metric], func(_ int, v cell) {
 			if v.den > 0 {
 				low, high = min(low, v.num/v.den), max(high, v.num/v.den)
 			}
@@ -124,11 +130,10 @@ func (c *Collector) addUnscored(e *Estimate, x armScores) {
 	if x.missing == nil {
 		return
 	}
-	col, m := &c.columns[x.arm][x.metric], &c.suite.Metrics[x.metric]
 	reasons := map[string]int{}
-	maps.Copy(reasons, col.unscored)
-	c.each(&c.trials[x.arm], func(item int, trials cell) {
-		if n := int(col.failed(trials)); n > 0 && x.missing[item] > 0 {
+	maps.Copy(reasons, x.col.unscored)
+	c.each(x.arm.trials(), func(item int, trials cell) {
+		if n := int(x.col.failed(trials)); n > 0 && x.missing[item] > 0 {
 			reasons[ofFailed] += n
 		}
 	})
@@ -136,21 +141,22 @@ func (c *Collector) addUnscored(e *Estimate, x armScores) {
 	for _, r := range e.Reasons {
 		e.Unscored += r.N
 	}
-	all := c.values(&c.b, x.arm, x.metric)
-	if m.Estimate != nil {
-		for _, item := range c.rows[x.arm][x.metric].of {
-			all[item].den++
-		}
+	all := make([]float64, len(x.values))
+	for i, v := range x.values {
+		all[i] = v.den
+	}
+	for _, item := range x.col.of {
+		all[item]++
 	}
 	gone, of := 0.0, 0.0
 	for i, n := range x.missing {
-		if all[i].den+n == 0 {
+		if all[i]+n == 0 {
 			continue
 		}
-		if m.Pooling == eval.MeanOfItems {
-			gone, of = gone+n/(all[i].den+n), of+1
+		if x.metric.Pooling == eval.MeanOfItems {
+			gone, of = gone+n/(all[i]+n), of+1
 		} else {
-			gone, of = gone+n, of+all[i].den+n
+			gone, of = gone+n, of+all[i]+n
 		}
 	}
 	if of > 0 {
@@ -163,39 +169,17 @@ func (x armScores) lacks(s selection) bool {
 	return x.missing != nil && slices.ContainsFunc(s.items, func(i int) bool { return x.missing[i] > 0 })
 }
 
-// rowsBounded reports whether items lack rows, all of which have a lowest and a highest form:
-// those of failed trials have not.
-func (c *Collector) rowsBounded(x armScores, s selection) bool {
-	bounded := x.lacks(s) && !c.rows[x.arm][x.metric].unbounded
-	c.each(&c.trials[x.arm], func(_ int, trials cell) {
-		bounded = bounded && c.columns[x.arm][x.metric].failed(trials) == 0
-	})
-	return bounded
-}
-
 // addBounds adds to an estimate what it would be if every missing score were the lowest, or
-// the highest. A metric with an estimator has no such scores.
-func (c *Collector) addBounds(e *Estimate, x armScores, s selection, level float64) error {
-	if !x.lacks(s) {
+// the highest.
+func (e *Estimate) addBounds(x armScores, s selection, of func(armScores) (Bounds, error)) error {
+	if !x.lacks(s) || !x.bounded {
 		return nil
 	}
-	low, high := c.span(x.metric)
-	if low > high {
-		return nil // no score of any arm, of a metric without bounds
-	}
-	return e.bound(func(at end) (Bounds, error) {
-		r, ci, _, err := c.pooled(x.metric, s, x.filled(map[end]float64{least: low, most: high}[at]), level)
-		return Bounds{Number(r.Value), Number(ci.Low), Number(ci.High)}, err
-	})
-}
-
-// bound adds what an estimate would be at either end of the missing scores.
-func (e *Estimate) bound(at func(end) (Bounds, error)) error {
-	low, err := at(least)
+	low, err := of(x.filled(least))
 	if err != nil {
 		return err
 	}
-	high, err := at(most)
+	high, err := of(x.filled(most))
 	e.Least, e.Most = &low, &high
 	return err
 }
@@ -239,24 +223,13 @@ func (c *Collector) compareWithBounds(k contest, s selection, t tester) (r Compa
 	if r, err = c.compare(k, s, t); err != nil || t.q.Run.OnDev() {
 		return r, err
 	}
-	a, b := c.scoresOf(k.pair.A, k.metric, k.a), c.scoresOf(k.pair.B, k.metric, k.b)
-	if !a.lacks(s) && !b.lacks(s) || t.fits[k.metric] != nil && r.Stratum == nil && r.Clusters < r.Pairs {
+	lacksA, lacksB := k.a.lacks(s), k.b.lacks(s)
+	if !lacksA && !lacksB || lacksA && !k.a.bounded || lacksB && !k.b.bounded || t.fits[k.metric] != nil && r.Stratum == nil && r.Clusters < r.Pairs {
 		return r, nil
 	}
 	atLeast, atMost := k, k
-	if c.suite.Metrics[k.metric].Estimate == nil {
-		low, high := c.span(k.metric)
-		if low > high {
-			return r, nil
-		}
-		atLeast.a, atLeast.b = a.filled(low), b.filled(high)
-		atMost.a, atMost.b = a.filled(high), b.filled(low)
-	} else {
-		if a.lacks(s) && !c.rowsBounded(a, s) || b.lacks(s) && !c.rowsBounded(b, s) {
-			return r, nil
-		}
-		atLeast.atA, atLeast.atB, atMost.atA, atMost.atB = least, most, most, least
-	}
+	atLeast.a, atLeast.b = k.a.filled(least), k.b.filled(most)
+	atMost.a, atMost.b = k.a.filled(most), k.b.filled(least)
 	ends := t
 	ends.fits, ends.q.NoEffect = nil, true
 	for _, x := range []struct {

@@ -53,17 +53,17 @@ func (a *Analysis) Replicate(earlier *Analysis) {
 			low, high := earlier.changed(*cmp.Or(c.Least, &c), *cmp.Or(was.Most, &was)), earlier.changed(*cmp.Or(c.Most, &c), *cmp.Or(was.Least, &was))
 			r.Least, r.Most = &low, &high
 		}
-		if earlier.Study.Alpha > a.Study.Alpha {
-			r.EquivLow, r.EquivHigh = Undefined(), Undefined()
+		switch why := a.unfit(earlier, was); {
+		case why != "":
+			r.Change, r.Least, r.Most = Undefined(), nil, nil
+			r.Warning = fmt.Sprintf("no change: run %s %s", earlier.Run.ID, why)
+		case !c.P.Defined() || !was.P.Defined():
+			r.Warning = "no interval of the change: the planned test cannot be made in both runs"
+		case earlier.Study.Alpha > a.Study.Alpha:
 			r.Warning = fmt.Sprintf("no interval of the change: those of run %s are narrower, with alpha %v instead of %v: score its study with `-o statistics.alpha=%[3]v`", earlier.Run.ID, earlier.Study.Alpha, a.Study.Alpha)
 		}
-		if !c.P.Defined() || !was.P.Defined() {
+		if r.Warning != "" {
 			r.EquivLow, r.EquivHigh = Undefined(), Undefined()
-			r.Warning = "no interval of the change: the planned test cannot be made in both runs"
-		}
-		if why := a.unfit(earlier, was); why != "" {
-			r.Change, r.EquivLow, r.EquivHigh, r.Least, r.Most = Undefined(), Undefined(), Undefined(), nil, nil
-			r.Warning = fmt.Sprintf("no change: run %s %s", earlier.Run.ID, why)
 		}
 		if reasons := earlier.Discipline.Reasons(); len(reasons) > 0 {
 			r.Unblinded = fmt.Sprintf("TEST of run %s was looked at again: %s", earlier.Run.ID, strings.Join(reasons, "; "))
@@ -80,7 +80,7 @@ func (a *Analysis) unfit(earlier *Analysis, was Comparison) string {
 	if run.Exploratory() {
 		return "has items of DEV, whose results decide nothing: name a TEST run in replicates"
 	}
-	if !run.Complete() && !run.AtLook {
+	if run.Interrupted() {
 		return fmt.Sprintf("is unfinished, with %d of %s done: resume it", run.Done, text.Plural(run.Planned, "trial", "trials"))
 	}
 	if share, of := earlier.WorstFailures(); share > run.MaxFailed {

@@ -511,10 +511,12 @@ func (r results) Sum(arm, metric string) eval.Fraction {
 }
 
 func (r results) ByUnit(arm, metric string) map[string]eval.Fraction {
-	if a, ok := r.c.armIdx[arm]; ok {
-		return r.c.units[a][metric]
+	a, okArm := r.c.armIdx[arm]
+	m, okMetric := r.c.metric[metric]
+	if !okArm || !okMetric {
+		return nil
 	}
-	return nil
+	return r.c.arms[a].metrics[m].units
 }
 
 func (r results) EstimateIn(arm, metric string, stratum eval.Level) (eval.Measured, bool) {
@@ -601,7 +603,7 @@ func (r results) Effort(arm string) (perTrial float64, unit string) {
 		unit = "US$ a trial"
 	}
 	a, _ := r.a.Arm(arm)
-	trials := float64(a.OK + a.Malformed + a.Refused)
+	trials := float64(a.Answers())
 	switch {
 	case trials == 0:
 		return 0, unit

@@ -17,20 +17,19 @@ import (
 
 // clustersOfRows lists the rows of an arm and metric by cluster for the selected
 // items, with missing ones at an end, and counts the items that have rows.
-func (c *Collector) clustersOfRows(arm, metric int, wanted []bool, at end) (byCluster [][]eval.Row, items int) {
+func (c *Collector) clustersOfRows(x armScores, wanted []bool) (byCluster [][]eval.Row, items int) {
 	byCluster = make([][]eval.Row, c.clusters.n)
-	o := &c.rows[arm][metric]
 	last := int32(-1)
-	for k, item := range o.of {
+	for k, item := range x.col.of {
 		if !wanted[item] {
 			continue
 		}
-		byCluster[c.clusters.of[item]] = append(byCluster[c.clusters.of[item]], o.rows[k])
+		byCluster[c.clusters.of[item]] = append(byCluster[c.clusters.of[item]], x.col.rows[k])
 		if item != last {
 			items, last = items+1, item
 		}
 	}
-	of, rows := o.at(at)
+	of, rows := x.col.at(x.at)
 	for k, item := range of {
 		if wanted[item] {
 			byCluster[c.clusters.of[item]] = append(byCluster[c.clusters.of[item]], rows[k])
@@ -40,17 +39,15 @@ func (c *Collector) clustersOfRows(arm, metric int, wanted []bool, at end) (byCl
 }
 
 // itemsWithRows marks the selected items for which an arm has rows, or has at an end.
-func (c *Collector) itemsWithRows(arm, metric int, s selection, at end) []bool {
+func (c *Collector) itemsWithRows(x armScores, s selection) []bool {
 	in := make([]bool, len(c.items))
 	for _, i := range s.items {
 		in[i] = true
 	}
 	has := make([]bool, len(c.items))
-	for _, item := range c.rows[arm][metric].of {
+	missing, _ := x.col.at(x.at)
+	for _, item := range slices.Concat(x.col.of, missing) {
 		has[item] = in[item]
-	}
-	for _, item := range c.rows[arm][metric].ofMissing {
-		has[item] = has[item] || at != unknown && in[item]
 	}
 	return has
 }
@@ -224,25 +221,25 @@ func withRows(lists ...[][]eval.Row) [][][]eval.Row {
 
 // estimateRows estimates a metric with an estimator: its value on all rows and
 // the BCa interval of a bootstrap over clusters of items.
-func (c *Collector) estimateRows(x armScores, s selection, at end, q Question) (Estimate, error) {
-	arm, m := c.arms[x.arm].ID, c.suite.Metrics[x.metric]
-	e := Estimate{Arm: arm, Metric: m.Name, Stratum: s.stratum, Bounds: Bounds{Undefined(), Undefined(), Undefined()}, Num: Undefined(), Den: Undefined()}
-	all, items := c.clustersOfRows(x.arm, x.metric, c.itemsWithRows(x.arm, x.metric, s, at), at)
+func (c *Collector) estimateRows(e *Estimate, x armScores, s selection, q Question) error {
+	m := x.metric
+	e.Bounds, e.Num, e.Den = Bounds{Undefined(), Undefined(), Undefined()}, Undefined(), Undefined()
+	all, items := c.clustersOfRows(x, c.itemsWithRows(x, s))
 	clusters := withRows(all)[0]
 	e.Items, e.Clusters = items, len(clusters)
 	e.Method = fmt.Sprintf("cluster bootstrap, BCa of %d resamples", q.Study.Resamples)
 	if items == 0 {
 		e.Warnings = append(e.Warnings, "no item has a value")
-		return e, nil
+		return nil
 	}
-	estimate := newEstimator(m)
+	estimate := newEstimator(*m)
 	counts := grouped(estimate.counted(clusters))
 	estimate.ordered(counts)
 	sums := summed(counts, len(estimate.kinds))
 	b, err := stats.BootstrapCounts(counts, len(sums), func(drawn []float64) float64 { return estimate.of(drawn, sums) }, stats.BootstrapOptions{
-		Resamples: q.Study.Resamples, Level: q.level(), Seed: seed(q.Run.Seed, s.stratum, arm, m.Name), Workers: runtime.GOMAXPROCS(0)})
+		Resamples: q.Study.Resamples, Level: q.level(), Seed: seed(q.Run.Seed, s.stratum, x.arm.ID, m.Name), Workers: runtime.GOMAXPROCS(0)})
 	if err != nil {
-		return e, fmt.Errorf("bootstrapping %s of %s: %w", m.Name, arm, err)
+		return fmt.Errorf("bootstrapping %s of %s: %w", m.Name, x.arm.ID, err)
 	}
 	e.Value, e.Warnings = Number(b.Estimate), b.Warnings
 	switch {
@@ -256,7 +253,7 @@ func (c *Collector) estimateRows(x armScores, s selection, at end, q Question) (
 		e.Low, e.High = finite(ci.Low), finite(ci.High)
 		e.Method = resampling(b, e.Clusters)
 	}
-	return e, nil
+	return nil
 }
 
 // finite is a number, undefined if it is infinite.
@@ -292,13 +289,12 @@ func resampling(b stats.Bootstrap, of int) string {
 // The p-value is from a permutation test that exchanges the arms within clusters.
 func (c *Collector) compareRows(r *Comparison, k contest, s selection, t tester) error {
 	m := c.suite.Metrics[k.metric]
-	armA, armB := c.armIdx[k.pair.A], c.armIdx[k.pair.B]
-	hasA, hasB := c.itemsWithRows(armA, k.metric, s, k.atA), c.itemsWithRows(armB, k.metric, s, k.atB)
+	hasA, hasB := c.itemsWithRows(k.a, s), c.itemsWithRows(k.b, s)
 	both := make([]bool, len(c.items))
 	for i := range both {
 		switch {
 		case !hasA[i] && !hasB[i]:
-		case (hasA[i] || k.a[i].answered) && (hasB[i] || k.b[i].answered): // one may have no row
+		case (hasA[i] || k.a.values[i].answered) && (hasB[i] || k.b.values[i].answered): // one may have no row
 			both[i] = true
 			r.Pairs++
 		default:
@@ -308,8 +304,8 @@ func (c *Collector) compareRows(r *Comparison, k contest, s selection, t tester)
 	if !r.paired("left out") {
 		return nil
 	}
-	allA, _ := c.clustersOfRows(armA, k.metric, both, k.atA)
-	allB, _ := c.clustersOfRows(armB, k.metric, both, k.atB)
+	allA, _ := c.clustersOfRows(k.a, both)
+	allB, _ := c.clustersOfRows(k.b, both)
 	kept := withRows(allA, allB)
 	a, b := kept[0], kept[1]
 	estimate := newEstimator(m)
@@ -353,7 +349,6 @@ func (c *Collector) compareRows(r *Comparison, k contest, s selection, t tester)
 	}})
 	r.P = Number(claim.P)
 	r.Low, r.High, r.EquivLow, r.EquivHigh = t.limits(claim)
-	r.clip(m.Max - m.Min)
 	r.note("", len(a), text.Plural(len(a), "cluster", "clusters"))
 	return nil
 }

@@ -72,12 +72,11 @@ func (a *Analysis) TroublesOf(arms ...string) []Trouble {
 
 // troubles finds the arms with too many bad answers. The share is of the answers:
 // failed trials have none.
-func (c *Collector) troubles(a *Analysis, from Sources) error {
+func (c *Collector) troubles(a *Analysis, _ Question, from Sources) error {
 	for _, arm := range a.Arms {
-		t := c.tallies[c.armIdx[arm.ID]]
 		answers := arm.Answers()
 		for _, kind := range []string{string(eval.Malformed), string(eval.Refused), eval.NoteTruncated} {
-			first, ok := t.first[kind]
+			first, ok := c.arms[c.armIdx[arm.ID]].first[kind]
 			if !ok || float64(first.n) <= tolerated*float64(answers) {
 				continue
 			}

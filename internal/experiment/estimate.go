@@ -297,16 +297,10 @@ func (x *Experiment) Unmeetable() ([]RulePlan, error) {
 // only if its answer has an opportunity, which is not known before a run.
 func (x *Experiment) opportunities(r gate.Rule) []string {
 	var list []string
-	add := func(name string) {
-		if m, ok := x.Suite.Metric(name); ok && m.Pooling == eval.RatioOfSums && !slices.Contains(list, name) {
-			list = append(list, name)
+	for _, e := range r.Read() {
+		if m, ok := x.Suite.Metric(e[1]); ok && m.Pooling == eval.RatioOfSums && !slices.Contains(list, e[1]) {
+			list = append(list, e[1])
 		}
-	}
-	for _, e := range r.Estimates {
-		add(e[1])
-	}
-	for _, p := range r.Pairs {
-		add(p[2])
 	}
 	return list
 }

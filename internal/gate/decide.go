@@ -42,7 +42,7 @@ func (r *Rules) Decide(a *analyse.Analysis) Verdict {
 	if a.Run.AtLook && v.State == Undecided {
 		v.Reasons = append(v.Reasons, fmt.Sprintf("%d of %d trials are done: run the same command for the next look", a.Run.Done, a.Run.Planned))
 	}
-	if !a.Run.Complete() && !a.Run.AtLook {
+	if a.Run.Interrupted() {
 		v.State = Undecided
 		reason := fmt.Sprintf("the run is incomplete: %d of %d trials done", a.Run.Done, a.Run.Planned)
 		if a.Run.Unjudged > 0 {
@@ -50,9 +50,9 @@ func (r *Rules) Decide(a *analyse.Analysis) Verdict {
 		}
 		v.Reasons = append(v.Reasons, reason)
 	}
-	if share, of := a.WorstFailures(); share > a.Run.MaxFailed {
+	if why := a.Broken(); why != "" {
 		v.State, v.Broken = Undecided, true
-		v.Reasons = append(v.Reasons, fmt.Sprintf("%.1f %% of %s, the limit is %.1f %%: %s", 100*share, of, 100*a.Run.MaxFailed, a.Run.Remedy("", a.Arms...)))
+		v.Reasons = append(v.Reasons, why+": "+a.Run.Remedy("", a.Arms...))
 	}
 	if v.State != Pass {
 		v.limitAdvice(r.of(Outcome))
@@ -242,7 +242,7 @@ func (r Rule) tooFew(v view, c *Condition) string {
 			i.Of = ""
 			may := "the truth"
 			switch {
-			case strings.HasPrefix(x.name, "d_"):
+			case x.effect():
 				may = "d"
 			case x.arms() == 2:
 				may = "the difference"

@@ -2,7 +2,6 @@ package gate
 
 import (
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -17,69 +16,70 @@ import (
 // many are missing of an arm and metric that the rule reads, or it would be decided
 // otherwise if they were the lowest or the highest possible.
 func (r Rule) unscored(a *analyse.Analysis, state State) string {
-	var missing []string
-	n := map[string]int{} // by arm
-	for _, e := range a.Estimates {
-		if e.Stratum != nil || e.Unscored == 0 || !r.readsScores(e.Arm, e.Metric) {
-			continue
-		}
-		if said := tooMany(a, e); said != "" {
-			return said
-		}
-		n[e.Arm] = max(n[e.Arm], e.Unscored)
-		missing = append(missing, fmt.Sprintf("%d of %s of %s (%s)", e.Unscored, e.Metric, e.Arm, reasons(e)))
-		switch {
-		case e.Least == nil:
-			return fmt.Sprintf("%s has no score, and there is no lowest and highest one to try instead", missing[len(missing)-1])
-		case slices.Contains(r.across, e.Metric):
-			return fmt.Sprintf("%s has no score, and what these would do to a comparison across a factor is not known: retry them, or let the rule read the differences themselves", missing[len(missing)-1])
-		}
+	missing, n, why := r.missing(a)
+	if why != "" {
+		return why
 	}
-	for _, x := range r.calls {
-		if x.arms() != 2 || x.outside || !x.takes("metric") || x.takes("stratum") || x.takes("stratum=value") {
-			continue
+	gaps, apart := r.gaps(a)
+	for _, g := range gaps {
+		if g.said != "" {
+			missing = with(missing, g.said)
 		}
-		of := x.args[:3]
-		if c, has := a.Comparison(of[0], of[1], of[2]); has && c.Least == nil && lacks(a, of) {
-			return fmt.Sprintf("%s has no score, and what these would do to the difference of %s and %s is not known: retry them", strings.Join(missing, ", "), of[0], of[1])
-		}
-	}
-	for _, k := range a.Replications {
-		if k.Stratum == nil && k.Least != nil && r.readsChange(k) {
-			missing = append(missing, fmt.Sprintf("some of %s here or in run %s", k.Metric, k.Run))
-		}
-	}
-	for _, x := range r.calls {
-		if arm, ok := x.unanswered(a); ok {
-			n[arm.ID] = max(n[arm.ID], arm.Failed)
-			missing = with(missing, fmt.Sprintf("%s of %s failed", text.Plural(arm.Failed, "trial", "trials"), arm.ID))
-		}
-		for b, c := range x.blind(a) {
-			missing = with(missing, fmt.Sprintf("%d of %s in the blind validation of %s", c.Unscored, c.Metric, b.By))
-		}
+		n[g.arm] = max(n[g.arm], g.failed)
 	}
 	if len(missing) == 0 || state == Undecided {
 		return ""
 	}
-	ways, all := r.corners(a)
-	if !all {
-		return fmt.Sprintf("scores are missing in too many strata to try all of their ends together (more than %d): %s", mostCorners, strings.Join(missing, ", "))
+	if len(gaps) > mostCorners && apart {
+		return fmt.Sprintf("scores are missing of too many results to try all of their ends together (more than %d), split the rule: %s", mostCorners, strings.Join(missing, ", "))
 	}
-	for _, most := range ways {
+	for _, way := range corners(len(gaps)) {
 		var c Condition
-		if r.settle(&c, corner(a, most)); c.State != state {
-			all := 0
-			for _, of := range n {
-				all += of
-			}
-			answers := text.Plural(all, "answer", "answers")
-			if all == 0 { // they are of the run that this one replicates
-				answers = "answers"
-			}
-			return answers + " without a score could reverse this: " + strings.Join(missing, ", ")
+		if r.settle(&c, filled(a, gaps, way)); c.State == state {
+			continue
 		}
+		answers, all := "answers", 0 // 0: they are of the run that this one replicates
+		for _, of := range n {
+			all += of
+		}
+		if all > 0 {
+			answers = text.Plural(all, "answer", "answers")
+		}
+		return answers + " without a score could reverse this: " + strings.Join(missing, ", ")
 	}
 	return ""
+}
+
+// missing says which scores of the run a rule lacks, and how many of each arm, or why that leaves it undecided
+// whatever they are.
+func (r Rule) missing(a *analyse.Analysis) (missing []string, n map[string]int, why string) {
+	n = map[string]int{}
+	for _, e := range a.Estimates {
+		if e.Stratum != nil || e.Unscored == 0 || !r.readsScores(e.Arm, e.Metric) {
+			continue
+		}
+		if why := tooMany(a, e); why != "" {
+			return nil, nil, why
+		}
+		n[e.Arm] = max(n[e.Arm], e.Unscored)
+		said := fmt.Sprintf("%d of %s of %s (%s)", e.Unscored, e.Metric, e.Arm, reasons(e))
+		missing = append(missing, said)
+		switch {
+		case e.Least == nil:
+			return nil, nil, said + " has no score, and there is no lowest and highest one to try instead"
+		case slices.Contains(r.across, e.Metric):
+			return nil, nil, said + " has no score, and what these would do to a comparison across a factor is not known: retry them, or let the rule read the differences themselves"
+		}
+	}
+	for _, x := range r.calls {
+		if x.arms() != 2 || x.outside || !x.in(nil) {
+			continue
+		}
+		if c, has := a.Comparison(x.args[0], x.args[1], x.args[2]); has && c.Least == nil && lacks(a, c) {
+			return nil, nil, fmt.Sprintf("%s has no score, and what these would do to the difference of %s and %s is not known: retry them", strings.Join(missing, ", "), c.A, c.B)
+		}
+	}
+	return missing, n, ""
 }
 
 // tooMany says that an arm lacks more scores of a metric than the study allows; "" if not.
@@ -103,176 +103,171 @@ func reasons(e analyse.Estimate) string {
 	return strings.Join(list, "; ")
 }
 
-// mostCorners bounds the statements of a rule whose ends are combined.
-const mostCorners = 10
-
-// corners are the ways in which each estimate and each comparison that the rule reads and
-// that lacks scores, in each stratum that it reads, is at its most or at its least. Of more than
-// mostCorners of them they are those in which one is, or all are at the same end, and not all
-// that matter if strata are compared with each other.
-func (r Rule) corners(a *analyse.Analysis) (ways []map[string]bool, all bool) {
-	var list []string // of statements
-	strata := false
-	for _, x := range r.calls {
-		arms := x.arms()
-		for b := range x.blind(a) {
-			list = with(list, statement(nil, append(slices.Clone(x.args), b.Data)...))
-		}
-		if arm, ok := x.unanswered(a); ok {
-			list = with(list, statement(nil, arm.ID, x.name))
-		}
-		if arms == 0 || x.outside || !x.takes("metric") {
-			continue
-		}
-		of := x.args[:arms+1]
-		missing := lacks(a, of) || arms == 2 && slices.ContainsFunc(a.Replications, func(k analyse.Replication) bool {
-			return k.Least != nil && r.readsChange(k) && same([3]string(of))([3]string{k.A, k.B, k.Metric})
-		})
-		switch {
-		case !missing:
-		case x.takes("stratum"):
-			strata = true
-			for _, c := range a.Strata(of[0], of[1], of[2], x.args[3]) {
-				if c.Least != nil {
-					list = with(list, statement(c.Stratum, of...))
-				}
-			}
-		case x.takes("stratum=value"):
-			strata = true
-			list = with(list, statement(nil, x.args...))
-		default:
-			list = with(list, statement(nil, of...))
-		}
-	}
-	if len(list) > mostCorners {
-		for _, end := range []bool{false, true} {
-			all := map[string]bool{}
-			for _, name := range list {
-				all[name] = end
-				ways = append(ways, map[string]bool{name: end})
-			}
-			ways = append(ways, all)
-		}
-		return ways, !strata || !r.combinesStrata()
-	}
-	for mask := range 1 << len(list) {
-		most := map[string]bool{}
-		for i, name := range list {
-			most[name] = mask>>i&1 == 1
-		}
-		ways = append(ways, most)
-	}
-	return ways, true
+// A gap is a result that lacks scores, such as an estimate: it can be at its least, and at its most.
+type gap struct {
+	of     string // what is at its ends, to know it again
+	set    func(at *analyse.Analysis, most bool)
+	said   string // what is missing, unless estimates over all items say it
+	arm    string // of which so many trials failed
+	failed int
 }
 
-// lacks reports whether scores of one of the arms by the metric behind them are missing.
-func lacks(a *analyse.Analysis, of []string) bool {
-	metric := of[len(of)-1]
-	return slices.ContainsFunc(of[:len(of)-1], func(arm string) bool {
-		e, _ := a.Estimate(arm, metric)
-		return e.Unscored > 0
+// gapsOf are those of the elements of a list that have two ends, with what they lack.
+func gapsOf[T any](kind string, list func(*analyse.Analysis) []T, a *analyse.Analysis, ends func(T) (least, most *T, said string)) (gaps []gap) {
+	for i, x := range list(a) {
+		if least, most, said := ends(x); least != nil {
+			gaps = append(gaps, gap{of: fmt.Sprint(kind, i), said: said, set: func(at *analyse.Analysis, high bool) {
+				list(at)[i] = *least
+				if high {
+					list(at)[i] = *most
+				}
+			}})
+		}
+	}
+	return gaps
+}
+
+func (x call) ofEstimates(a *analyse.Analysis) []gap {
+	return gapsOf("estimate", func(a *analyse.Analysis) []analyse.Estimate { return a.Estimates }, a, func(e analyse.Estimate) (least, most *analyse.Estimate, said string) {
+		if e.Least == nil || e.Arm != x.args[0] || e.Metric != x.args[1] || !x.in(e.Stratum) {
+			return nil, nil, ""
+		}
+		low, high := e, e
+		spread(&low, false)
+		spread(&high, true)
+		low.Bounds, high.Bounds = *e.Least, *e.Most
+		return &low, &high, ""
 	})
 }
 
-// combinesStrata reports whether a rule reads several results of strata, whose ends can go apart.
-func (r Rule) combinesStrata() bool {
-	n := 0
+func (x call) ofComparisons(a *analyse.Analysis) []gap {
+	return gapsOf("comparison", func(a *analyse.Analysis) []analyse.Comparison { return a.Comparisons }, a, func(c analyse.Comparison) (least, most *analyse.Comparison, said string) {
+		if !x.compares(c.A, c.B, c.Metric) || !x.in(c.Stratum) {
+			return nil, nil, ""
+		}
+		return c.Least, c.Most, ""
+	})
+}
+
+func (x call) ofChanges(a *analyse.Analysis) []gap {
+	return gapsOf("change", func(a *analyse.Analysis) []analyse.Replication { return a.Replications }, a, func(c analyse.Replication) (least, most *analyse.Replication, said string) {
+		if !x.compares(c.A, c.B, c.Metric) || !x.in(c.Stratum) {
+			return nil, nil, ""
+		}
+		return c.Least, c.Most, fmt.Sprintf("some of %s here or in run %s", c.Metric, c.Run)
+	})
+}
+
+func (x call) ofBlind(a *analyse.Analysis) (gaps []gap) {
+	for i, b := range a.Blind {
+		gaps = append(gaps, gapsOf(fmt.Sprint("blind", i, " "), func(a *analyse.Analysis) []analyse.BlindComparison { return a.Blind[i].Comparisons }, a, func(c analyse.BlindComparison) (least, most *analyse.BlindComparison, said string) {
+			if b.Documents == 0 || !x.compares(c.A, c.B, c.Metric) || !c.Diff.Defined() || c.Least == c.Most {
+				return nil, nil, ""
+			}
+			low, high := c, c
+			low.Diff, high.Diff = c.Least, c.Most
+			return &low, &high, fmt.Sprintf("%d of %s in the blind validation of %s", c.Unscored, c.Metric, b.By)
+		})...)
+	}
+	return gaps
+}
+
+// ofAnswers are the failed trials of an arm: any of them could be of the kind of which a call reads the
+// share in the answers.
+func (x call) ofAnswers(a *analyse.Analysis) (gaps []gap) {
+	i := slices.IndexFunc(a.Arms, func(arm analyse.Arm) bool { return arm.ID == x.args[0] && arm.Failed > 0 })
+	if i < 0 || x.name == string(eval.Failed) {
+		return nil
+	}
+	was := a.Arms[i]
+	return []gap{{of: x.String(), said: fmt.Sprintf("%s of %s failed", text.Plural(was.Failed, "trial", "trials"), was.ID), arm: was.ID, failed: was.Failed, set: func(at *analyse.Analysis, most bool) {
+		arm := &at.Arms[i]
+		if arm.Answers() == was.Answers() {
+			arm.OK += was.Failed
+		}
+		if most && arm.OK > was.OK { // else they are of the other kind
+			arm.OK -= was.Failed
+			*map[string]*int{ofMalformed: &arm.Malformed, ofRefused: &arm.Refused}[x.name] += was.Failed
+		}
+	}}}
+}
+
+// gaps are those of all that a rule reads. They go apart if it reads several results with gaps: then it
+// may depend on one at its least and another at its most. One extreme of strata is at its own where all are.
+func (r Rule) gaps(a *analyse.Analysis) (gaps []gap, apart bool) {
+	results := 0
 	for _, x := range r.calls {
-		if x.takes("stratum") || x.takes("stratum=value") {
-			n++
+		if x.gaps == nil {
+			continue
 		}
-	}
-	return n > 1 || n == 1 && slices.ContainsFunc(r.calls, func(x call) bool { return x.name == "p_min" })
-}
-
-// statement names an estimate or a comparison, over all items or in a stratum.
-func statement(in *eval.Level, names ...string) string {
-	if in != nil {
-		names = append(slices.Clone(names), in.Name+"="+in.Value)
-	}
-	return strings.Join(names, "\x00")
-}
-
-// blind are the results of outsiders that a call reads and that lack scores.
-func (x call) blind(a *analyse.Analysis) iter.Seq2[analyse.BlindResult, analyse.BlindComparison] {
-	return func(yield func(analyse.BlindResult, analyse.BlindComparison) bool) {
-		if !x.outside || !x.takes("metric") {
-			return
+		found := x.gaps(x, a)
+		if len(found) > 0 {
+			results++
+			apart = results > 1 || x.name == "p_min" // which leaves out strata by their differences
 		}
-		for _, b := range a.Blind {
-			if c, has := b.Comparison(x.args[0], x.args[1], x.args[2]); has && c.Least != c.Most && !yield(b, c) {
-				return
+		for _, g := range found {
+			if !slices.ContainsFunc(gaps, func(o gap) bool { return o.of == g.of }) {
+				gaps = append(gaps, g)
 			}
 		}
 	}
+	return gaps, apart
 }
 
-// unanswered is the arm of whose answers a call reads a share, if some of its trials failed.
-func (x call) unanswered(a *analyse.Analysis) (analyse.Arm, bool) {
-	if x.name != ofMalformed && x.name != ofRefused {
-		return analyse.Arm{}, false
+// in reports whether a call reads results of a stratum; nil: of all items.
+func (x call) in(stratum *eval.Level) bool {
+	switch {
+	case x.takes("stratum"):
+		return stratum != nil && stratum.Name == x.args[len(x.args)-1]
+	case x.takes("stratum=value"):
+		return stratum != nil && stratum.Name+"="+stratum.Value == x.args[len(x.args)-1]
 	}
-	arm, ok := a.Arm(x.args[0])
-	return arm, ok && arm.Failed > 0
+	return stratum == nil
 }
 
-// corner returns the analysis in which the named estimates and comparisons are at their
-// most (true) or least (false), and the changes of differences and results of outsiders with them.
-func corner(a *analyse.Analysis, most map[string]bool) *analyse.Analysis {
+// compares reports whether a call names a comparison, either way round.
+func (x call) compares(a, b, metric string) bool {
+	return same([3]string{a, b, metric})([3]string(x.args[:3]))
+}
+
+// mostCorners bounds the gaps of a rule whose ends are combined.
+const mostCorners = 10
+
+// corners are the ways in which each of some gaps is at its least, false, or at its most. Of more than
+// mostCorners they are those in which all are at the same end.
+func corners(gaps int) (ways [][]bool) {
+	if gaps > mostCorners {
+		return [][]bool{slices.Repeat([]bool{false}, gaps), slices.Repeat([]bool{true}, gaps)}
+	}
+	for mask := range 1 << gaps {
+		way := make([]bool, gaps)
+		for i := range way {
+			way[i] = mask>>i&1 == 1
+		}
+		ways = append(ways, way)
+	}
+	return ways
+}
+
+// filled returns the analysis with its gaps at their ends.
+func filled(a *analyse.Analysis, gaps []gap, most []bool) *analyse.Analysis {
 	at := *a
 	at.Arms, at.Estimates, at.Comparisons, at.Replications, at.Blind = slices.Clone(a.Arms), slices.Clone(a.Estimates), slices.Clone(a.Comparisons), slices.Clone(a.Replications), slices.Clone(a.Blind)
-	for i := range at.Estimates {
-		e := &at.Estimates[i]
-		if high, ok := most[statement(e.Stratum, e.Arm, e.Metric)]; ok && e.Least != nil {
-			spread(e, high)
-			e.Bounds = *end(high, e.Least, e.Most)
-		}
-	}
-	for i := range at.Arms {
-		arm := &at.Arms[i]
-		malformed, reads := most[statement(nil, arm.ID, ofMalformed)]
-		refused, readsToo := most[statement(nil, arm.ID, ofRefused)]
-		switch {
-		case !reads && !readsToo:
-			continue
-		case malformed:
-			arm.Malformed += arm.Failed
-		case refused:
-			arm.Refused += arm.Failed
-		default:
-			arm.OK += arm.Failed
-		}
-	}
-	ofPair := func(in *eval.Level, a, b string, of ...string) (high, ok bool) {
-		if high, ok = most[statement(in, append([]string{a, b}, of...)...)]; !ok {
-			high, ok = most[statement(in, append([]string{b, a}, of...)...)]
-			high = !high
-		}
-		return high, ok
-	}
-	for i := range at.Comparisons {
-		c := &at.Comparisons[i]
-		if high, ok := ofPair(c.Stratum, c.A, c.B, c.Metric); ok && c.Least != nil {
-			*c = *end(high, c.Least, c.Most)
-		}
-	}
-	for i := range at.Replications {
-		c := &at.Replications[i]
-		if high, ok := ofPair(c.Stratum, c.A, c.B, c.Metric); ok && c.Least != nil {
-			*c = *end(high, c.Least, c.Most)
-		}
-	}
 	for i := range at.Blind {
-		b := &at.Blind[i]
-		b.Comparisons = slices.Clone(b.Comparisons)
-		for k := range b.Comparisons {
-			c := &b.Comparisons[k]
-			if high, ok := ofPair(nil, c.A, c.B, c.Metric, b.Data); ok {
-				c.Diff = *end(high, &c.Least, &c.Most)
-			}
-		}
+		at.Blind[i].Comparisons = slices.Clone(at.Blind[i].Comparisons)
+	}
+	for i, g := range gaps {
+		g.set(&at, most[i])
 	}
 	return &at
+}
+
+// lacks reports whether scores that a comparison takes are missing.
+func lacks(a *analyse.Analysis, c analyse.Comparison) bool {
+	return slices.ContainsFunc([]string{c.A, c.B}, func(arm string) bool {
+		e, _ := a.Estimate(arm, c.Metric)
+		return e.Unscored > 0
+	})
 }
 
 // spread sets the number of items of an estimate and their standard deviation to an end of what they
@@ -289,13 +284,6 @@ func spread(e *analyse.Estimate, high bool) {
 	if f > 0 && f < 1 {
 		e.SD = analyse.Number(math.Sqrt(squares / (n + further - 1)))
 	}
-}
-
-func end[T any](high bool, least, most *T) *T {
-	if high {
-		return most
-	}
-	return least
 }
 
 // readsScores reports whether a rule reads a metric of an arm.
@@ -323,13 +311,6 @@ func (r Rule) unread(a *analyse.Analysis) string {
 		return ""
 	}
 	return "no answer of " + strings.Join(unread, " or ") + " could be read"
-}
-
-// readsChange reports whether a rule reads a change since an earlier run.
-func (r Rule) readsChange(k analyse.Replication) bool {
-	return slices.ContainsFunc(r.calls, func(x call) bool {
-		return strings.HasPrefix(x.name, "change") && same([3]string{k.A, k.B, k.Metric})([3]string(x.args[:3]))
-	})
 }
 
 // mostFree bounds the results without evidence whose ends are combined.
@@ -398,7 +379,7 @@ func (x call) reach(metrics []eval.Metric) (low, high float64) {
 		return unbounded, unbounded // they are no evidence
 	case !x.takes("metric"):
 		return 0, 0 // trials that failed
-	case i < 0 || strings.HasPrefix(x.name, "d_") || x.name == "d":
+	case i < 0 || x.effect():
 		return low, high
 	}
 	m := metrics[i]
@@ -508,8 +489,7 @@ func (r Rule) readsEstimate(e analyse.Estimate) bool {
 	}
 	return slices.ContainsFunc(r.calls, func(x call) bool {
 		n := x.arms()
-		in := x.takes("stratum") && x.args[n+1] == e.Stratum.Name || x.takes("stratum=value") && x.args[n+1] == e.Stratum.Name+"="+e.Stratum.Value
-		return in && x.args[n] == e.Metric && slices.Contains(x.args[:n], e.Arm)
+		return x.in(e.Stratum) && x.args[n] == e.Metric && slices.Contains(x.args[:n], e.Arm)
 	})
 }
 
@@ -547,6 +527,13 @@ func (r Rule) reversal(a *analyse.Analysis, state State) string {
 	least, said := math.Inf(1), ""
 	if len(r.across) > 0 || slices.ContainsFunc(a.Estimates, func(e analyse.Estimate) bool { return e.Stratum != nil && r.readsOfJudge(e) }) {
 		said = "how its errors enter a stratum, or a comparison across a factor, is not known"
+	}
+	for _, x := range r.calls {
+		n := x.arms()
+		unmoved := x.effect() || x.apart && !x.outside && x.in(nil)
+		if said == "" && unmoved && slices.ContainsFunc(x.args[:n], func(arm string) bool { return judgeAlone(a, arm, x.args[n]) }) {
+			said = fmt.Sprintf("how its errors enter %s is not known", x.name)
+		}
 	}
 	try := func(metric, between string, move func(moved *analyse.Analysis, by analyse.Number)) {
 		m, _ := a.Metric(metric)

@@ -26,6 +26,7 @@ type function struct {
 	within   []function // lower and upper end: it takes a number behind the names and is true or false
 	metric   string     // that a call does not name
 	read     func(v view, names []string) figure
+	gaps     func(x call, a *analyse.Analysis) []gap // of what it reads; nil: it lacks no scores
 }
 
 // A figure is what a function reads.
@@ -66,6 +67,9 @@ func (f function) arms() (n int) {
 	return n
 }
 
+// effect reports whether it is Cohen's d, or an end of its interval.
+func (f function) effect() bool { return f.name == "d" || strings.HasPrefix(f.name, "d_") }
+
 func (f function) usage() string {
 	var names []string
 	for _, n := range f.names[:f.given()] {
@@ -96,6 +100,7 @@ type subject[T any] struct {
 	note           func(T) string
 	about          func(T) about
 	of             string // what is counted: items, pairs, trials
+	gaps           func(x call, a *analyse.Analysis) []gap
 	ends           func(T) (low, high analyse.Number)
 	level          func(v view, x T) (level float64, simultaneous bool)
 }
@@ -124,7 +129,7 @@ func (s subject[T]) result(name, doc string, get func(T) analyse.Number) functio
 // function is one for a number of a subject, with what else the data allow of it (nil: 0),
 // and what the interval in its basis is of.
 func (s subject[T]) function(name, doc string, get, other func(T) analyse.Number, of string) function {
-	return function{name: name, names: s.names, doc: doc, apart: s.apart, outside: s.outside, read: func(v view, names []string) figure {
+	return function{name: name, names: s.names, doc: doc, apart: s.apart, outside: s.outside, gaps: s.gaps, read: func(v view, names []string) figure {
 		x, ok := s.find(v, names)
 		f := figure{value: analyse.Undefined(), note: s.missing, basis: s.basis(v, x)}
 		if s.about != nil {
@@ -213,7 +218,7 @@ var (
 	estimates = subject[analyse.Estimate]{names: []string{"arm", "metric"}, missing: "no such estimate",
 		find:  func(v view, names []string) (analyse.Estimate, bool) { return v.Estimate(names[0], names[1]) },
 		note:  func(e analyse.Estimate) string { return strings.Join(e.Warnings, "; ") },
-		about: func(e analyse.Estimate) about { return about{e.Items, e.Clusters, e.Assumes} }, of: "items",
+		about: func(e analyse.Estimate) about { return about{e.Items, e.Clusters, e.Assumes} }, of: "items", gaps: call.ofEstimates,
 		ends:  func(e analyse.Estimate) (low, high analyse.Number) { return e.Low, e.High },
 		level: nominal[analyse.Estimate]}
 	pairs = subject[analyse.Comparison]{names: []string{"arm a", "arm b", "metric"}, missing: "no such comparison",
@@ -226,7 +231,7 @@ var (
 			}
 			return strings.Join(c.Warnings, "; ")
 		},
-		about: func(c analyse.Comparison) about { return about{c.Pairs, c.Clusters, c.Assumes} }, of: "pairs",
+		about: func(c analyse.Comparison) about { return about{c.Pairs, c.Clusters, c.Assumes} }, of: "pairs", gaps: call.ofComparisons,
 		ends: func(c analyse.Comparison) (low, high analyse.Number) { return c.Low, c.High },
 		level: func(v view, c analyse.Comparison) (float64, bool) {
 			return 1 - v.Study.Alpha, float64(c.Level) > 1-v.Study.Alpha+1e-9
@@ -237,7 +242,7 @@ var (
 			return v.Replication(names[0], names[1], names[2], nil)
 		},
 		note:  func(r analyse.Replication) string { return r.Warning },
-		about: func(r analyse.Replication) about { return about{n: min(r.Pairs[0], r.Pairs[1])} }, of: "pairs", // of the smaller run
+		about: func(r analyse.Replication) about { return about{n: min(r.Pairs[0], r.Pairs[1])} }, of: "pairs", gaps: call.ofChanges, // pairs of the smaller run
 		ends:  func(r analyse.Replication) (low, high analyse.Number) { return r.EquivLow, r.EquivHigh },
 		level: func(v view, _ analyse.Replication) (float64, bool) { return 1 - 2*v.Study.Alpha, false }}
 	outside = subject[*analyse.Analysis]{outside: true, apart: true, find: func(v view, _ []string) (*analyse.Analysis, bool) { return v.Analysis, true }}
@@ -332,7 +337,7 @@ func blind(name, doc string, better func(a, b analyse.Number) bool) function {
 			}
 			return best, ok
 		},
-		about: func(c analyse.BlindComparison) about { return about{n: c.Pairs} }, of: "pairs",
+		about: func(c analyse.BlindComparison) about { return about{n: c.Pairs} }, of: "pairs", gaps: call.ofBlind,
 		ends:  func(c analyse.BlindComparison) (low, high analyse.Number) { return c.Low, c.High },
 		level: func(view, analyse.BlindComparison) (float64, bool) { return 0, false }} // the level is the outsider's
 	return s.result(name, doc, func(c analyse.BlindComparison) analyse.Number { return c.Diff })
@@ -352,7 +357,7 @@ func share(s subject[eval.Measured], name, doc string, find func(v view, of stri
 
 // ofArm is a share of what an arm has.
 func ofArm(kind eval.OutcomeKind, doc, has string) function {
-	return share(subject[eval.Measured]{names: []string{"arm"}, missing: "the arm has no " + has, of: has}, string(kind), doc, func(v view, id string) eval.Measured {
+	return share(subject[eval.Measured]{names: []string{"arm"}, missing: "the arm has no " + has, of: has, gaps: call.ofAnswers}, string(kind), doc, func(v view, id string) eval.Measured {
 		arm, _ := v.Arm(id)
 		return arm.Share(kind)
 	})

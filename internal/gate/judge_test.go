@@ -297,7 +297,7 @@ func TestMissingOfStrata(t *testing.T) {
 		{"diff_in('ctn','plain','composite','type=0') - diff_in('ctn','plain','composite','type=1') < 0.05", 3, "could reverse this"},
 		{"diff_max('ctn','plain','composite','type') - diff_min('ctn','plain','composite','type') < 0.09", 3, ""},
 		{"diff_min('ctn','plain','composite','type') > 0.05", 11, ""}, // one result alone: all at one end decide
-		{"diff_max('ctn','plain','composite','type') - diff_min('ctn','plain','composite','type') < 0.09", 11, "in too many strata to try all of their ends"},
+		{"diff_max('ctn','plain','composite','type') - diff_min('ctn','plain','composite','type') < 0.09", 11, "of too many results to try all of their ends"},
 	} {
 		rules, problems := gate.Compile(rule(c.that), factor)
 		if len(problems) > 0 {
@@ -306,6 +306,80 @@ func TestMissingOfStrata(t *testing.T) {
 		got := rules.Decide(study(c.strata)).Conditions[0]
 		if (got.State == gate.Pass) != (c.want == "") || !strings.Contains(got.Reason, c.want) {
 			t.Errorf("%s in %d strata: %s %q, want %q", c.that, c.strata, got.State, got.Reason, c.want)
+		}
+	}
+}
+
+// TestMissingOfMany: of more results than can be tried together, one may be at its least where another
+// is at its most.
+func TestMissingOfMany(t *testing.T) {
+	a := analysis(0.1, 0.01, 0.5)
+	a.Study.MaxUnscored = 0.05
+	known := names
+	known.Arms, a.Estimates = nil, nil
+	terms := []string{"value('a0','composite') > 0.5", "value('a1','composite') < 0.5"}
+	for i := range 11 {
+		id := fmt.Sprint("a", i)
+		known.Arms = append(known.Arms, id)
+		a.Estimates = append(a.Estimates, analyse.Estimate{Arm: id, Metric: "composite", Items: 100, Unscored: 4, UnscoredShare: 0.04,
+			Bounds: analyse.Bounds{Value: analyse.Number(0.52 - 0.04*float64(i%2))}, Least: &analyse.Bounds{Value: 0.45}, Most: &analyse.Bounds{Value: 0.55}})
+		if i > 1 {
+			terms = append(terms, fmt.Sprintf("value('%s','composite') > 0.9", id))
+		}
+	}
+	for n, want := range map[int]string{2: "could reverse this", 11: "too many results to try all of their ends"} {
+		rules, problems := gate.Compile(rule(strings.Join(terms[:n], " or ")), known)
+		if len(problems) > 0 {
+			t.Fatal(problems[0])
+		}
+		if c := rules.Decide(a).Conditions[0]; c.State != gate.Undecided || !strings.Contains(c.Reason, want) {
+			t.Errorf("%d results: %s %q, want %q", n, c.State, c.Reason, want)
+		}
+	}
+}
+
+// TestJudgeAndMissing: the error of a judge that would reverse a rule is the one that does so with the
+// missing scores at their worst.
+func TestJudgeAndMissing(t *testing.T) {
+	for that, want := range map[string]string{
+		"diff_low('ctn','plain','composite') > 0": "a difference of 3.2 points between its errors on ctn and on plain would reverse this",
+		"low('ctn','composite') > 0.7":            "an error of 3.2 points on ctn would reverse this",
+	} {
+		a := analysis(0.1, 0.01, 0.5) // the interval is 0.08 to 0.12
+		a.Study.MaxUnscored = 0.05
+		a.Metrics = []analyse.Metric{{Name: "composite", Min: 0, Max: 1}}
+		e, c := &a.Estimates[0], &a.Comparisons[0]
+		e.JudgeAlone, e.Unscored, e.UnscoredShare = true, 2, 0.02
+		e.Least, e.Most = &analyse.Bounds{Value: 0.781, Low: 0.731, High: 0.831}, &analyse.Bounds{Value: 0.8, Low: 0.75, High: 0.85}
+		least, most := *c, *c
+		least.Diff, least.Low, least.High = 0.051, 0.031, 0.071
+		c.Least, c.Most = &least, &most
+		if got := strings.Join(compile(t, rule(that)).Decide(a).Conditions[0].Warnings, "\n"); !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", that, got, want)
+		}
+	}
+}
+
+// TestErrorsNotTried: a rule on what the error of a judge is not tried on says so.
+func TestErrorsNotTried(t *testing.T) {
+	for that, of := range map[string]string{
+		"d('ctn','plain','composite') > 0.3":        "d",
+		"d_low('plain','ctn','composite') > -0.1":   "d_low",
+		"sd('ctn','composite') < 0.5":               "sd",
+		"change('ctn','plain','composite') > -0.1":  "change",
+		"sd('plain','composite') < 0.5":             "",
+		"pairs('ctn','plain','composite') > 50":     "",
+		"blind_min('ctn','plain','composite') > -1": "",
+	} {
+		a := analysis(0.1, 0.01, 0.5)
+		a.Metrics = []analyse.Metric{{Name: "composite", Min: 0, Max: 1}}
+		a.Estimates[0].JudgeAlone = true
+		a.Replications = []analyse.Replication{{A: "ctn", B: "plain", Metric: "composite"}}
+		a.Blind = []analyse.BlindResult{{Documents: 9, Comparisons: []analyse.BlindComparison{{A: "ctn", B: "plain", Metric: "composite"}}}}
+		c := compile(t, rule(that)).Decide(a).Conditions[0]
+		got, want := strings.Join(c.Warnings, "\n"), "rests on the judge alone for composite of ctn, whom nobody checked: how its errors enter "+of+" is not known"
+		if c.State != gate.Pass || c.JudgeAlone != (of != "") || of != "" && !strings.Contains(got, want) {
+			t.Errorf("%s: %s %v %q, want %q", that, c.State, c.JudgeAlone, got, want)
 		}
 	}
 }

@@ -73,6 +73,15 @@ type reads struct {
 	terms  map[string]*Term // of each result that it names
 }
 
+// Read lists the arms and metrics whose scores a rule reads.
+func (r reads) Read() [][2]string {
+	list := slices.Clone(r.Estimates)
+	for _, p := range r.Pairs {
+		list = append(list, [2]string{p[0], p[2]}, [2]string{p[1], p[2]})
+	}
+	return list
+}
+
 // A limit is what the end of the interval of a comparison is compared with; NaN if that is not
 // a number, or the interval not that of the difference.
 type limit struct {

@@ -280,18 +280,16 @@ func scoresLacking(a *analyse.Analysis, c analyse.Comparison, m analyse.Metric) 
 	if share := float64(a.Run.LeftOut) / float64(max(1, a.Run.Items+a.Run.LeftOut)); share > a.Study.MaxUnscored {
 		return fmt.Sprintf("%.1f %% of the items of the older run are left out, the limit is %.1f %%", 100*share, 100*a.Study.MaxUnscored)
 	}
-	if share, of := a.WorstFailures(); share > a.Run.MaxFailed {
-		return fmt.Sprintf("%.1f %% of %s, the limit is %.1f %%", 100*share, of, 100*a.Run.MaxFailed)
+	if why := a.Broken(); why != "" {
+		return why
 	}
-	missing := false
 	for _, arm := range []string{c.A, c.B} {
 		e, _ := a.Estimate(arm, c.Metric)
 		if said := tooMany(a, e); said != "" {
 			return said
 		}
-		missing = missing || e.Unscored > 0
 	}
-	found := c.Found(m.HigherIsBetter, a.Study.Alpha)
+	missing, found := lacks(a, c), c.Found(m.HigherIsBetter, a.Study.Alpha)
 	for _, end := range []*analyse.Comparison{c.Least, c.Most} {
 		if missing && (end == nil || end.Found(m.HigherIsBetter, a.Study.Alpha) != found) {
 			return "answers without a score could reverse this"

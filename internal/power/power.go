@@ -244,8 +244,7 @@ func spanOf(low, high analyse.Number, ok bool) float64 {
 // which are not simulated.
 func (d Design) Estimated(r gate.Rule) (names []string) {
 	for _, m := range d.Suite.Metrics {
-		if m.Estimate != nil && (slices.ContainsFunc(r.Estimates, func(e [2]string) bool { return e[1] == m.Name }) ||
-			slices.ContainsFunc(r.Pairs, func(p [3]string) bool { return p[2] == m.Name })) {
+		if m.Estimate != nil && slices.ContainsFunc(r.Read(), func(e [2]string) bool { return e[1] == m.Name }) {
 			names = append(names, m.Name)
 		}
 	}
@@ -309,11 +308,10 @@ func (d Design) relevant(arms ...string) Design {
 	}
 	for _, r := range d.Rules.All() {
 		arms = append(arms, r.Arms...)
-		for _, e := range r.Estimates {
+		for _, e := range r.Read() {
 			metrics = append(metrics, e[1])
 		}
 		for _, p := range r.Pairs {
-			metrics = append(metrics, p[2])
 			same := func(x analyse.Pair) bool {
 				return slices.Contains(x.Metrics, p[2]) && (x.A == p[0] && x.B == p[1] || x.A == p[1] && x.B == p[0])
 			}

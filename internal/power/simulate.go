@@ -164,11 +164,7 @@ func (d Design) missing(r gate.Rule, means map[[2]string]assumed) string {
 			return "it reads " + name + ", which is not simulated"
 		}
 	}
-	need := slices.Clone(r.Estimates)
-	for _, p := range r.Pairs {
-		need = append(need, [2]string{p[0], p[2]}, [2]string{p[1], p[2]})
-	}
-	for _, n := range need {
+	for _, n := range r.Read() {
 		if i := slices.IndexFunc(d.Suite.Metrics, func(m eval.Metric) bool { return m.Name == n[1] }); d.Suite.Metrics[i].Estimate != nil {
 			return n[1] + " cannot be simulated"
 		}
