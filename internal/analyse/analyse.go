@@ -23,7 +23,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	if err := c.outcomes(a, from); err != nil {
 		return nil, err
 	}
-	a.Run.AtLook = a.Run.Looks != nil && a.Run.Looks.Planned > 0 && a.Run.Done < a.Run.Planned && a.Run.Unjudged == 0 && c.whole(a.Run.Replicates)
+	c.atLook(&a.Run)
 	a.markSimulatedJudges(from)
 	if from.Ratings != nil {
 		of := from.Ratings.byArm()
@@ -218,7 +218,7 @@ func (a *Arm) addCalls(n eval.ArmCalls) {
 
 func judge(c eval.Calibration, level float64) (Judge, error) {
 	j := Judge{Name: c.Judge, On: c.On, Effect: c.Effect, Failed: c.Failed}
-	r, err := stats.RatioOfSums(c.Right, c.Cases, level)
+	r, err := stats.ProportionOfSums(c.Right, c.Cases, total(c.Cases), level)
 	if err != nil {
 		return j, fmt.Errorf("estimating the accuracy of judge %s: %w", c.Judge, err)
 	}
@@ -412,10 +412,7 @@ func warnings(a *Analysis, q Question) []string {
 		first = append(first, looked)
 	}
 	if a.Run.Interrupted() {
-		unfinished := fmt.Sprintf("the run is unfinished: %d of %s done", a.Run.Done, text.Plural(a.Run.Planned, "trial", "trials"))
-		if a.Run.Unjudged > 0 {
-			unfinished += fmt.Sprintf("; the judge has not judged %d of them", a.Run.Unjudged)
-		}
+		unfinished := fmt.Sprintf("the run is unfinished: %d of %s done", a.Run.Done, text.Plural(a.Run.Planned, "trial", "trials")) + a.Run.WhyNot()
 		first = append(first, unfinished+"; run the same command to resume")
 	}
 	if a.Run.JudgeFails > 0 {

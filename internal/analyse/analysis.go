@@ -159,6 +159,8 @@ type Run struct {
 	Looks *Looks `json:"looks,omitempty"`
 	// AtLook reports that the run is unfinished, but at a planned look: what it has is whole.
 	AtLook bool `json:"at_look,omitempty"`
+	// Picked reports that it would be, but that its items are not the first ones of the plan.
+	Picked bool `json:"picked,omitempty"`
 	// Reused counts the answers taken from runs instead of being asked for. Those of
 	// the run itself are judges' answers to equal questions, and answers of trials that
 	// had left the plan.
@@ -173,6 +175,17 @@ func (r Run) Complete() bool { return r.Done == r.Planned && r.Unjudged == 0 }
 
 // Interrupted reports whether the run is unfinished, and not at a planned look.
 func (r Run) Interrupted() bool { return !r.Complete() && !r.AtLook }
+
+// WhyNot says what else an interrupted run lacks, for the end of a sentence.
+func (r Run) WhyNot() string {
+	switch {
+	case r.Unjudged > 0:
+		return "; the judge has not judged " + strconv.Itoa(r.Unjudged) + " of them"
+	case r.Picked:
+		return "; a planned look takes the first items of the plan's random order (`run --limit`), and these are others"
+	}
+	return ""
+}
 
 // Exploratory reports whether the results of the run only describe, because prompts are
 // changed until they look good on its items, or on some of them in a study without a split.
