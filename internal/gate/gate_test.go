@@ -607,6 +607,18 @@ func TestRulesAskForEvidence(t *testing.T) {
 		"n('ctn','composite') > 30 && diff_low('ctn','plain','composite') > 0":        false,
 		"diff_max('ctn','plain','composite','type') > 0.1":                            false,
 		"failed('ctn') < 0.05":                                                        false,
+		"true":                                                                        true, // and what else holds whatever comes
+		"failed('ctn') <= 1":                                                          true,
+		"value('ctn','composite') >= 0":                                               true,
+		"n('ctn','composite') >= 0":                                                   true,
+		"diff('ctn','plain','composite') >= -1":                                       true,
+		"value('ctn','composite') > 0.5 or value('ctn','composite') <= 0.5":           true,
+		"value('ctn','composite') > 0":                                                false,
+		"value('ctn','composite') < 0.1 or value('ctn','composite') > 0.2":            false,
+		"value('ctn','composite') != 0.5":                                             false,
+		"value('ctn','composite') - value('plain','composite') > -0.5":                false,
+		"n('ctn','composite') >= 20":                                                  false,
+		"registered() == 1":                                                           false,
 	} {
 		for _, d := range []study.Decide{rule(that), {Outcomes: []study.Class{{Name: "A", When: that, Verdict: "pass"}, {Name: "B", Verdict: "undecided"}}}} {
 			if _, problems := gate.Compile(d, bounded); (len(problems) > 0) != wrong {
