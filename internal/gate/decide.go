@@ -15,7 +15,7 @@ import (
 // Decide applies the rules to an analysis. It reports every condition, also those
 // after the first decisive one.
 func (r *Rules) Decide(a *analyse.Analysis) Verdict {
-	v := Verdict{State: Pass, SimulatedArms: a.SimulatedArms(), SimulatedJudges: a.SimulatedJudges, History: a.Run.Changed(), NoTests: a.Run.WithoutTests()}
+	v := Verdict{State: Pass, SimulatedArms: a.SimulatedArms(), SimulatedJudges: a.SimulatedJudges, History: a.Run.Changed(), NoTests: a.Run.WithoutTests(), Uncorrected: r.uncorrected(a)}
 	v.Simulated = len(v.SimulatedArms)+len(v.SimulatedJudges) > 0
 	for _, b := range a.Blind {
 		v.Simulated = v.Simulated || len(b.Simulated) > 0

@@ -55,6 +55,8 @@ type Verdict struct {
 	History string `json:"history,omitempty"`
 	// NoTests says why a run without a split has no tests.
 	NoTests string `json:"no_tests,omitempty"`
+	// Uncorrected says that alternatives of the rules are not corrected for their number.
+	Uncorrected string `json:"uncorrected,omitempty"`
 	// Changed lists the changes of the rules after results of the run were seen.
 	Changed []string `json:"rules_changed,omitempty"`
 	// Unblinded lists the reasons for which TEST was looked at again.

@@ -164,7 +164,7 @@ func (b *builder) warnings() []string {
 	b.warned = true // the list has what comparisons would repeat
 	list := b.notices()
 	if b.v != nil {
-		list = append(list, rulesChanged(b.v)...)
+		list = append(list, append(rulesChanged(b.v), nonEmpty(b.v.Uncorrected)...)...)
 	}
 	list = append(list, nonEmpty(b.a.Discipline.OtherRuns(), b.a.Run.WithoutTests())...)
 	list = append(list, b.a.Warnings...)

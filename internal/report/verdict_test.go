@@ -178,7 +178,7 @@ func TestQualificationsAreInEveryFormat(t *testing.T) {
 	a.Discipline = &analyse.Discipline{Problem: "no such file", Unblindings: []analyse.Unblinding{{Date: "2026-01-02", By: "Ada", Reason: "again"}},
 		Others: []analyse.OtherTest{{Study: "elsewhere", Run: "e-1", Date: "2026-01-01", Entry: 2, Arms: []string{"x"}}}}
 	v.State, v.FailedJudges, v.Looked, v.History, v.NoTests = gate.Pass, a.FailedJudges(), a.Run.Looks.String(), a.Run.Changed(), a.Run.WithoutTests()
-	v.Changed = []string{"rule r was x"}
+	v.Changed, v.Uncorrected = []string{"rule r was x"}, "any of 3 comparisons"
 	v.Witness(a.Discipline)
 	for name, write := range map[string]func(io.Writer, Report) error{
 		"terminal": func(w io.Writer, r Report) error { return Gate(w, r.Verdict, TerminalOptions{}) },
@@ -187,7 +187,7 @@ func TestQualificationsAreInEveryFormat(t *testing.T) {
 		"comment": func(w io.Writer, r Report) error { return Comment(w, r, "study.yaml", nil) },
 	} {
 		out := strings.Join(strings.Fields(strings.NewReplacer("\\", "", "%25", "%").Replace(render(t, r, write))), " ")
-		for _, want := range []string{"umpire failed its calibration", "looked at 3 times", "rule r was x", "again", "no such file", "e-1 of study elsewhere", "3 of 7 items are marked dev", "10 items removed; newcomer was added or changed after results"} {
+		for _, want := range []string{"umpire failed its calibration", "looked at 3 times", "rule r was x", "any of 3 comparisons", "again", "no such file", "e-1 of study elsewhere", "3 of 7 items are marked dev", "10 items removed; newcomer was added or changed after results"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("%s: no %q:\n%s", name, want, out)
 			}
