@@ -122,7 +122,7 @@ func PointOf(ctx context.Context, db *store.DB, r *store.Run, a *analyse.Analysi
 		for _, arm := range a.Arms {
 			if e, ok := a.Estimate(arm.ID, m.Name); ok && arm.Role == eval.RoleArm {
 				pending := arm.Planned - arm.OK - arm.Malformed - arm.Refused - arm.Failed
-				p.Arms = append(p.Arms, TrendOfAnArm{arm.ID, e.Measured(), e.Unscored, pending, arm.Simulated || arm.SimulatedJudge})
+				p.Arms = append(p.Arms, TrendOfAnArm{arm.ID, e.Measured(), max(e.Unscored, arm.Failed), pending, arm.Simulated || arm.SimulatedJudge})
 			}
 		}
 	}
