@@ -422,7 +422,7 @@ type Estimate struct {
 	Reasons       []Count `json:"unscored_reasons,omitempty"`
 	UnscoredShare Number  `json:"unscored_share,omitempty"`
 	// Least and Most are the estimate if every missing score were the lowest or the highest
-	// possible; nil if none is missing, and for a metric with an estimator.
+	// possible; nil if none is missing, or if one has no lowest and highest form.
 	Least  *Bounds `json:"least,omitempty"`
 	Most   *Bounds `json:"most,omitempty"`
 	Method string  `json:"method"` // of the interval
@@ -504,7 +504,7 @@ type Comparison struct {
 	ByJudge *Reading `json:"by_judge,omitempty"`
 	// Least and Most are the comparison if every missing score of A were the lowest possible
 	// and those of B the highest, and the other way round, with the least and the most that d and its
-	// interval can be; nil if none is missing, and for a metric with an estimator.
+	// interval can be; nil if none is missing, or if one has no lowest and highest form.
 	Least *Comparison `json:"least,omitempty"`
 	Most  *Comparison `json:"most,omitempty"`
 	// Assumes is what the interval takes for granted, where the data cannot show it.
@@ -682,11 +682,17 @@ func (a *Analysis) between(armA, armB, metric string, in func(*eval.Level) bool)
 	return list
 }
 
-func (c Comparison) reversed() Comparison {
-	if c.Least != nil {
-		least, most := c.Most.reversed(), c.Least.reversed()
-		c.Least, c.Most = &least, &most
+// both changes two ends, if there are any.
+func both[T any](least, most *T, change func(T) T) (*T, *T) {
+	if least == nil || most == nil {
+		return nil, nil
 	}
+	low, high := change(*least), change(*most)
+	return &low, &high
+}
+
+func (c Comparison) reversed() Comparison {
+	c.Most, c.Least = both(c.Least, c.Most, Comparison.reversed)
 	c.A, c.B = c.B, c.A
 	c.MeanA, c.MeanB, c.T = c.MeanB, c.MeanA, -c.T
 	c.Reading, c.Effect = c.Reading.reversed(), Effect{-c.D, -c.DHigh, -c.DLow}

@@ -3,7 +3,6 @@ package analyse
 import (
 	"fmt"
 	"math"
-	"runtime"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -221,8 +220,7 @@ func (e *Estimate) bootstrap(of sums, q Question) error {
 		return nil
 	}
 	num, den := occupied(of.num, of.den)
-	b, err := stats.ClusterBootstrap(num, den, stats.BootstrapOptions{Resamples: q.Study.Resamples, Level: q.level(),
-		Seed: seed(q.Run.Seed, e.Stratum, e.Arm, e.Metric), Workers: runtime.GOMAXPROCS(0)})
+	b, err := stats.ClusterBootstrap(num, den, q.draws(q.level(), e.Stratum, e.Arm, e.Metric))
 	switch {
 	case err != nil:
 		return err

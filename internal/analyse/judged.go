@@ -143,27 +143,16 @@ func (c *Collector) differenceByPeople(r *Comparison, k contest, s selection, t 
 // Moved is the estimate if the judge erred by the opposite of a number more than it does, whatever its
 // missing scores are.
 func (e Estimate) Moved(by Number) Estimate {
-	e.Bounds = e.Bounds.moved(by)
-	for _, bound := range []**Bounds{&e.Least, &e.Most} {
-		if *bound != nil {
-			moved := (*bound).moved(by)
-			*bound = &moved
-		}
-	}
+	move := func(b Bounds) Bounds { return Bounds{b.Value + by, b.Low + by, b.High + by} }
+	e.Bounds = move(e.Bounds)
+	e.Least, e.Most = both(e.Least, e.Most, move)
 	return e
 }
-
-func (b Bounds) moved(by Number) Bounds { return Bounds{b.Value + by, b.Low + by, b.High + by} }
 
 // Moved is the comparison if the judge's errors on the arms differed by the opposite of a
 // number more than they do, whatever its missing scores are. Its p-values say only whether the interval excludes 0.
 func (c Comparison) Moved(by Number) Comparison {
-	for _, bound := range []**Comparison{&c.Least, &c.Most} {
-		if *bound != nil {
-			moved := (*bound).Moved(by)
-			*bound = &moved
-		}
-	}
+	c.Least, c.Most = both(c.Least, c.Most, func(c Comparison) Comparison { return c.Moved(by) })
 	c.Diff, c.Low, c.High, c.EquivLow, c.EquivHigh = c.Diff+by, c.Low+by, c.High+by, c.EquivLow+by, c.EquivHigh+by
 	if c.P.Defined() {
 		c.P = 1

@@ -110,21 +110,7 @@ func (t tester) test(r *Comparison, m matched, k contest, metric *eval.Metric) e
 			}
 			r.Beside = append(r.Beside, t.result(f))
 		}
-		lowest, highest := robust.Extremes()
-		ends := endsAt(Bounds{Low: r.Low, High: r.High}, lowest, highest, metric.Min-metric.Max, metric.Max-metric.Min)
-		switch {
-		case r.Low == r.High:
-			r.Assumes = fmt.Sprintf("all %s differ by the same amount, so the interval has no width: it rests on there being no outlier", m.units(robust.Clusters))
-		case t.fragile(m, metric, deciding):
-			best, worst := r.A, r.B
-			if (r.Diff < 0) == metric.HigherIsBetter {
-				best, worst = r.B, r.A
-			}
-			r.Assumes = fmt.Sprintf("rests on there being no outlier: one more item on which %s scores worst and %s best would reverse it", best, worst)
-		case ends != "" && !(deciding.P < t.alpha()):
-			r.Assumes = fmt.Sprintf("the interval ends at the %s difference of %s: it rests on there being no outlier", ends, m.units(robust.Clusters))
-		}
-		if r.Assumes != "" {
+		if r.Assumes = t.assumption(r, m, robust, deciding, metric); r.Assumes != "" {
 			r.warn(r.Assumes)
 		}
 	}
@@ -134,6 +120,25 @@ func (t tester) test(r *Comparison, m matched, k contest, metric *eval.Metric) e
 	}
 	r.note(undefined, robust.Fewest, m.units(robust.Fewest))
 	return nil
+}
+
+// assumption is what the interval of a comparison takes for granted, "" if nothing.
+func (t tester) assumption(r *Comparison, m matched, robust stats.RatioDiff, deciding reading, metric *eval.Metric) string {
+	lowest, highest := robust.Extremes()
+	ends := endsAt(Bounds{Low: r.Low, High: r.High}, lowest, highest, metric.Min-metric.Max, metric.Max-metric.Min)
+	switch {
+	case r.Low == r.High:
+		return fmt.Sprintf("all %s differ by the same amount, so the interval has no width: it rests on there being no outlier", m.units(robust.Clusters))
+	case t.fragile(m, metric, deciding):
+		best, worst := r.A, r.B
+		if (r.Diff < 0) == metric.HigherIsBetter {
+			best, worst = r.B, r.A
+		}
+		return fmt.Sprintf("rests on there being no outlier: one more item on which %s scores worst and %s best would reverse it", best, worst)
+	case ends != "" && !(deciding.P < t.alpha()):
+		return fmt.Sprintf("the interval ends at the %s difference of %s: it rests on there being no outlier", ends, m.units(robust.Clusters))
+	}
+	return ""
 }
 
 // auto compares two arms by the method that fits their scores: of single items that pass
@@ -394,8 +399,7 @@ func (t tester) bootstrap(r *Comparison, m matched, d stats.RatioDiff) (reading,
 		return f, nil
 	}
 	m = m.occupied()
-	b, err := stats.ClusterBootstrapDiff(m.numA, m.denA, m.numB, m.denB,
-		stats.BootstrapOptions{Resamples: t.q.Study.Resamples, Level: t.level, Seed: t.seed(r), Workers: runtime.GOMAXPROCS(0)})
+	b, err := stats.ClusterBootstrapDiff(m.numA, m.denA, m.numB, m.denB, t.draws(r))
 	switch {
 	case err != nil:
 		return f, err
@@ -427,9 +431,9 @@ func (t tester) mcnemar(m matched, f reading) (reading, error) {
 	return f, nil
 }
 
-// seed gives each comparison its own reproducible draws.
-func (t tester) seed(r *Comparison) uint64 {
-	return seed(t.q.Run.Seed, r.Stratum, r.A, r.B, r.Metric)
+// draws gives each comparison its own reproducible draws.
+func (t tester) draws(r *Comparison) stats.BootstrapOptions {
+	return t.q.draws(t.level, r.Stratum, r.A, r.B, r.Metric)
 }
 
 // seed derives the seed for a name from that of the run.

@@ -2,6 +2,7 @@ package analyse
 
 import (
 	"iter"
+	"runtime"
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -69,6 +70,11 @@ func (q Question) beyond(a, b, metric string, f stats.Reading) (p float64) {
 
 // level is that of an interval that is not corrected for others.
 func (q Question) level() float64 { return 1 - q.Study.Alpha }
+
+// draws are those of a bootstrap, of which each result has its own.
+func (q Question) draws(level float64, stratum *eval.Level, names ...string) stats.BootstrapOptions {
+	return stats.BootstrapOptions{Resamples: q.Study.Resamples, Level: level, Seed: seed(q.Run.Seed, stratum, names...), Workers: runtime.GOMAXPROCS(0)}
+}
 
 // A Pair is two arms to compare.
 type Pair struct {

@@ -140,10 +140,7 @@ func (a *Analysis) Replication(armA, armB, metric string, stratum *eval.Level) (
 func (r Replication) reversed() Replication {
 	r.A, r.B, r.Earlier, r.Here, r.Change = r.B, r.A, -r.Earlier, -r.Here, -r.Change
 	r.EquivLow, r.EquivHigh = -r.EquivHigh, -r.EquivLow
-	if r.Least != nil {
-		least, most := r.Most.reversed(), r.Least.reversed()
-		r.Least, r.Most = &least, &most
-	}
+	r.Most, r.Least = both(r.Least, r.Most, Replication.reversed)
 	return r
 }
 

@@ -45,6 +45,13 @@ func (p panel) cells(arms []string, metric string, single bool) (list [][]cell, 
 	return list, true
 }
 
+// two are the single outcomes of the arms of two groups.
+func (p panel) two(a, b eval.ArmGroup, metric string) (as, bs [][]cell, ok bool) {
+	as, okA := p.cells(a.Arms, metric, true)
+	bs, okB := p.cells(b.Arms, metric, true)
+	return as, bs, okA && okB
+}
+
 // byCluster sums the fractions of arms by cluster of items.
 func (p panel) byCluster(list [][]cell) (num, den []float64) {
 	num, den = make([]float64, p.c.clusters.n), make([]float64, p.c.clusters.n)
@@ -137,9 +144,8 @@ func (a *Analysis) Share(hits, n int) eval.Measured {
 const exactBelow = 25
 
 func (p panel) Pairs(a, b eval.ArmGroup, metric string) (eval.Hypothesis, bool) {
-	as, okA := p.cells(a.Arms, metric, true)
-	bs, okB := p.cells(b.Arms, metric, true)
-	if !okA || !okB || len(as) != len(bs) {
+	as, bs, ok := p.two(a, b, metric)
+	if !ok || len(as) != len(bs) {
 		return eval.Hypothesis{}, false
 	}
 	var pooled [2][2]int
@@ -400,9 +406,8 @@ func (p panel) logistic(groups []eval.ArmGroup, cells [][][]cell, positions bool
 }
 
 func (p panel) Two(a, b eval.ArmGroup, metric string) (eval.Hypothesis, bool) {
-	as, okA := p.cells(a.Arms, metric, true)
-	bs, okB := p.cells(b.Arms, metric, true)
-	if !okA || !okB {
+	as, bs, ok := p.two(a, b, metric)
+	if !ok {
 		return eval.Hypothesis{}, false
 	}
 	numA, denA := p.byCluster(as)
@@ -450,9 +455,8 @@ func (p panel) clusterT(numA, denA, numB, denB []float64) eval.Test {
 func (p panel) Interaction(a1, b1, a2, b2 eval.ArmGroup, metric string) (eval.Test, bool) {
 	name := fmt.Sprintf("difference %s − %s in the first group minus that in the second", a1.Name, b1.Name)
 	differences := func(a, b eval.ArmGroup) (sum, n []float64, ok bool) {
-		as, okA := p.cells(a.Arms, metric, true)
-		bs, okB := p.cells(b.Arms, metric, true)
-		if !okA || !okB || len(as) != len(bs) {
+		as, bs, ok := p.two(a, b, metric)
+		if !ok || len(as) != len(bs) {
 			return nil, nil, false
 		}
 		sum, n = p.paired(as, bs, func(int, cell, cell) {})

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"runtime"
 	"slices"
 	"sync"
 
@@ -236,8 +235,7 @@ func (c *Collector) estimateRows(e *Estimate, x armScores, s selection, q Questi
 	counts := grouped(estimate.counted(clusters))
 	estimate.ordered(counts)
 	sums := summed(counts, len(estimate.kinds))
-	b, err := stats.BootstrapCounts(counts, len(sums), func(drawn []float64) float64 { return estimate.of(drawn, sums) }, stats.BootstrapOptions{
-		Resamples: q.Study.Resamples, Level: q.level(), Seed: seed(q.Run.Seed, s.stratum, x.arm.ID, m.Name), Workers: runtime.GOMAXPROCS(0)})
+	b, err := stats.BootstrapCounts(counts, len(sums), func(drawn []float64) float64 { return estimate.of(drawn, sums) }, q.draws(q.level(), s.stratum, x.arm.ID, m.Name))
 	if err != nil {
 		return fmt.Errorf("bootstrapping %s of %s: %w", m.Name, x.arm.ID, err)
 	}
@@ -325,7 +323,7 @@ func (c *Collector) compareRows(r *Comparison, k contest, s selection, t tester)
 		r.Diff = r.MeanA - r.MeanB
 		return nil
 	}
-	o := stats.BootstrapOptions{Resamples: t.q.Study.Resamples, Level: t.level, Seed: t.seed(r), Workers: runtime.GOMAXPROCS(0)}
+	o := t.draws(r)
 	boot, err := stats.BootstrapCounts(pairs, len(sums), func(drawn []float64) float64 { return estimate.difference(drawn, sums) }, o)
 	if err != nil {
 		return err
@@ -339,7 +337,7 @@ func (c *Collector) compareRows(r *Comparison, k contest, s selection, t tester)
 	}
 	p := stats.ExchangeTest(len(countsA), func(exchanged []bool) float64 {
 		return estimate.exchanged(countsA, countsB, exchanged)
-	}, t.q.Study.Resamples, t.seed(r), runtime.GOMAXPROCS(0))
+	}, o.Resamples, o.Seed, o.Workers)
 	interval := func(level float64) stats.Interval { return resampled(boot, level) }
 	claim := stats.Reading{P: stats.Excluding(interval), Interval: interval}.Wider(stats.Reading{P: p, Interval: func(level float64) stats.Interval {
 		if p < 1-level {

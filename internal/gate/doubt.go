@@ -196,7 +196,8 @@ func (x call) ofAnswers(a *analyse.Analysis) (gaps []gap) {
 }
 
 // gaps are those of all that a rule reads. They go apart if it reads several results with gaps: then it
-// may depend on one at its least and another at its most. One extreme of strata is at its own where all are.
+// may depend on one at its least and another at its most. The largest or the smallest of strata is at its end
+// where all of them are.
 func (r Rule) gaps(a *analyse.Analysis) (gaps []gap, apart bool) {
 	results := 0
 	for _, x := range r.calls {
