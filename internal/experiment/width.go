@@ -95,8 +95,12 @@ func (x *Experiment) Widths(ctx context.Context, db *store.DB, wanted float64) (
 			of = append(of, d)
 		}
 	}
-	if err == nil && (run.Replicates < 2 || len(of) == 0) {
+	switch {
+	case err != nil:
+	case run.Replicates < 2:
 		err = fmt.Errorf("run %s has %d replicate: %s", run.ID, run.Replicates, remedy)
+	case len(of) == 0:
+		err = fmt.Errorf("run %s has fewer than two items with scores of several replicates: --width needs two, so run more items", run.ID)
 	}
 	if err != nil {
 		return nil, err
