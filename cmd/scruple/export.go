@@ -309,7 +309,8 @@ func outRun(ctx context.Context, db *store.DB, r *experiment.Run) (evalout.Run, 
 		}}
 	for _, arm := range r.Bench.Arms() {
 		if arm.Role != eval.RoleCalibration {
-			out.Arms = append(out.Arms, evalout.Arm{ID: arm.ID, Model: names[arm.Model]})
+			is, _ := kept.Analysis.Arm(arm.ID)
+			out.Arms = append(out.Arms, evalout.Arm{ID: arm.ID, Model: names[arm.Model], Simulated: is.Simulated || is.SimulatedJudge})
 		}
 	}
 	return out, nil

@@ -37,7 +37,7 @@ suite: qa
 data: {path: q.csv, match: numeric}
 arms: [{name: a, prompt: "{{QUESTION}}"}]
 models: [{id: m, provider: simulated, name: m}]
-decide: {require: [{name: good, that: 'value("a", "correct") >= 0'}]}
+decide: {require: [{name: good, that: 'value("a", "correct") >= 0.01'}]}
 `
 
 func sumsStudy(t *testing.T) (dir string) {

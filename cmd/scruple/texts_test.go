@@ -46,7 +46,7 @@ error    3 calls: no
 warning  cut
 1970-01-01T00:00:00Z  begun: x
 trend of m, newest first:
-  r  2026-01-02   0 (0 to 0),  0 (0 to 0)  [a, b]
+  r  2026-01-02   0 (0 to 0, n = 0),  0 (0 to 0, n = 0)  [a, b]
   without 1 run, whose analysis is of another version or damaged: ` + "`scruple score RUN`" + ` analyses one again at no cost
 retry failed trials with ` + "`run s.yaml --retry-failed`\n"},
 		{"status", map[string]any{"Run": "r", "Suite": "qa", "CreatedAt": "today", "File": "s.yaml", "State": "started", "Done": 0, "Trials": 2, "Failed": 0, "ToJudge": 0, "JudgeFailed": 0, "Calls": 0, "Tokens": 0, "CostUSD": 0.0, "Unpriced": 0,

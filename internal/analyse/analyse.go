@@ -23,7 +23,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	if err := c.outcomes(a, from); err != nil {
 		return nil, err
 	}
-	a.Run.AtLook = a.Run.Looks != nil && a.Run.Looks.Planned > 0 && a.Run.Done < a.Run.Planned && a.Run.Unjudged == 0 && c.whole(a.Run.Replicates)
+	c.atLook(&a.Run)
 	a.markSimulatedJudges(from)
 	if from.Ratings != nil {
 		of := from.Ratings.byArm()
@@ -49,6 +49,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 		return nil, err
 	}
 	markLate(a.Comparisons, slices.Concat(q.Late, q.Rejudged), q.Unplanned)
+	a.addLate(q)
 	c.nameJudges(a, from.JudgedBy)
 	c.markJudges(a, q.JudgesDiffer)
 	if q.Run.Exploratory() { // without whatever could be read as a test
@@ -217,7 +218,7 @@ func (a *Arm) addCalls(n eval.ArmCalls) {
 
 func judge(c eval.Calibration, level float64) (Judge, error) {
 	j := Judge{Name: c.Judge, On: c.On, Effect: c.Effect, Failed: c.Failed}
-	r, err := stats.RatioOfSums(c.Right, c.Cases, level)
+	r, err := stats.ProportionOfSums(c.Right, c.Cases, total(c.Cases), level)
 	if err != nil {
 		return j, fmt.Errorf("estimating the accuracy of judge %s: %w", c.Judge, err)
 	}
@@ -286,9 +287,8 @@ func (c *Collector) samples(a *Analysis, q Question, from Sources) error {
 // mostSampled is the largest number of arms with samples in a report.
 const mostSampled = 60
 
-// history is the warning about the changes of a run, "" if there is nothing to say: their
-// number, the last one, and what follows for comparisons. A run may change every day.
-func history(a *Analysis, q Question) string {
+// addLate names the arms of comparisons that are exploratory.
+func (a *Analysis) addLate(q Question) {
 	compared := func(arms []string) (list []string) {
 		for _, arm := range arms {
 			late := func(c Comparison) bool { return c.Late == arm }
@@ -298,20 +298,25 @@ func history(a *Analysis, q Question) string {
 		}
 		return list
 	}
-	late := compared(q.Late)
-	rejudged := slices.DeleteFunc(compared(q.Rejudged), func(arm string) bool { return slices.Contains(late, arm) })
+	a.Run.Late = compared(q.Late)
+	a.Run.Rejudged = slices.DeleteFunc(compared(q.Rejudged), func(arm string) bool { return slices.Contains(a.Run.Late, arm) })
+}
+
+// Changed is the warning about the changes of a run, "" if there is nothing to say: their
+// number, the last one, and what follows for comparisons. A run may change every day.
+func (r Run) Changed() string {
 	var said []string
-	switch n := len(a.Run.History); n {
+	switch n := len(r.History); n {
 	case 0:
 	case 1:
-		said = a.Run.History
+		said = slices.Clone(r.History)
 	default:
-		said = []string{fmt.Sprintf("%d changes (`scruple status` lists them), the last: %s", n, a.Run.History[n-1])}
+		said = []string{fmt.Sprintf("%d changes (`scruple status` lists them), the last: %s", n, r.History[n-1])}
 	}
 	for _, of := range []struct {
 		arms             []string
 		before, one, all string
-	}{{late, "", "was added or changed", "were added or changed"}, {rejudged, "the judge of ", "was changed", "was changed"}} {
+	}{{r.Late, "", "was added or changed", "were added or changed"}, {r.Rejudged, "the judge of ", "was changed", "was changed"}} {
 		if n := len(of.arms); n > 0 {
 			were, with := of.one, "it"
 			if n > 1 {
@@ -319,9 +324,6 @@ func history(a *Analysis, q Question) string {
 			}
 			said = append(said, of.before+listed(of.arms)+" "+were+" after results had been shown: comparisons with "+with+" are exploratory")
 		}
-	}
-	if len(said) > 0 && len(late)+len(rejudged) == 0 {
-		said = append(said, "no arm was added or changed after results had been shown")
 	}
 	if len(said) == 0 {
 		return ""
@@ -400,7 +402,7 @@ func warnings(a *Analysis, q Question) []string {
 	for _, c := range a.CutPrompts {
 		w = append(w, c.String())
 	}
-	if said := history(a, q); said != "" {
+	if said := a.Run.Changed(); said != "" {
 		w = append(w, said)
 	}
 	switch looked := a.Run.Looks.String(); {
@@ -410,10 +412,7 @@ func warnings(a *Analysis, q Question) []string {
 		first = append(first, looked)
 	}
 	if a.Run.Interrupted() {
-		unfinished := fmt.Sprintf("the run is unfinished: %d of %s done", a.Run.Done, text.Plural(a.Run.Planned, "trial", "trials"))
-		if a.Run.Unjudged > 0 {
-			unfinished += fmt.Sprintf("; the judge has not judged %d of them", a.Run.Unjudged)
-		}
+		unfinished := fmt.Sprintf("the run is unfinished: %d of %s done", a.Run.Done, text.Plural(a.Run.Planned, "trial", "trials")) + a.Run.WhyNot()
 		first = append(first, unfinished+"; run the same command to resume")
 	}
 	if a.Run.JudgeFails > 0 {

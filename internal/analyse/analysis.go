@@ -152,10 +152,16 @@ type Run struct {
 	Dependent []string `json:"dependent,omitempty"`
 	// History lists changes of the plan and of gold since the run began.
 	History []string `json:"history,omitempty"`
+	// Late are the compared arms that were added or changed after results had been shown, and
+	// Rejudged those of which only the judge was changed then.
+	Late     []string `json:"late,omitempty"`
+	Rejudged []string `json:"rejudged,omitempty"`
 	// Looks are those at the run and at others before it; nil for the first.
 	Looks *Looks `json:"looks,omitempty"`
 	// AtLook reports that the run is unfinished, but at a planned look: what it has is whole.
 	AtLook bool `json:"at_look,omitempty"`
+	// Picked reports that it would be, but that its items are not the first ones of the plan.
+	Picked bool `json:"picked,omitempty"`
 	// Reused counts the answers taken from runs instead of being asked for. Those of
 	// the run itself are judges' answers to equal questions, and answers of trials that
 	// had left the plan.
@@ -171,10 +177,33 @@ func (r Run) Complete() bool { return r.Done == r.Planned && r.Unjudged == 0 }
 // Interrupted reports whether the run is unfinished, and not at a planned look.
 func (r Run) Interrupted() bool { return !r.Complete() && !r.AtLook }
 
+// WhyNot says what else an interrupted run lacks, for the end of a sentence.
+func (r Run) WhyNot() string {
+	switch {
+	case r.Unjudged > 0:
+		return "; the judge has not judged " + strconv.Itoa(r.Unjudged) + " of them"
+	case r.Picked:
+		return "; a planned look takes the first items of the plan's random order (`run --limit`), and these are others"
+	}
+	return ""
+}
+
 // Exploratory reports whether the results of the run only describe, because prompts are
 // changed until they look good on its items, or on some of them in a study without a split.
 // Everything that shows or uses results asks this method.
 func (r Run) Exploratory() bool { return r.Split == study.SplitDev || r.Split == "" && r.Dev > 0 }
+
+// WithoutTests says why a run without a split has no tests; "" if it has.
+func (r Run) WithoutTests() string {
+	if !r.Exploratory() || r.OnDev() {
+		return ""
+	}
+	text := say.Count(r.Dev) + " of " + say.Plural(r.Items, "item is", "items are") + " marked dev, for changing prompts on them, and the run has no split: no test is made"
+	if r.Dev < r.Items {
+		text += "; --split test leaves them out"
+	}
+	return text
+}
 
 // OnDev reports whether the run is on the split DEV: it decides nothing. A run without a
 // split that has items of DEV decides what needs no test.
@@ -743,6 +772,23 @@ func (d *Discipline) Reasons() (list []string) {
 		list = append(list, text)
 	}
 	return list
+}
+
+// OtherRuns says which other TEST runs the ledger has with arms of the run; "" for none.
+func (d *Discipline) OtherRuns() string {
+	if d == nil || len(d.Others) == 0 {
+		return ""
+	}
+	var list []string
+	for _, t := range d.Others {
+		const few = 6
+		arms := t.Arms
+		if len(arms) > few {
+			arms = append(slices.Clone(arms[:few]), "…")
+		}
+		list = append(list, t.Run+" of study "+t.Study+", "+t.Date+", entry "+say.Count(t.Entry)+" ("+strings.Join(arms, ", ")+")")
+	}
+	return "this ledger has " + say.Plural(len(list), "other TEST run", "other TEST runs") + " with arms of this one: " + strings.Join(list, "; ")
 }
 
 // AsRegistered reports whether a run is a TEST run as it was registered.

@@ -259,7 +259,7 @@ func (r *Comparison) count(x, y float64, higherIsBetter bool) {
 // ask: the p-value of a comparison counts as that of the limit, or of 0, which is the hardest to
 // exclude. What is excluded at its level then holds of all of the family together (Holm 1979,
 // Scandinavian Journal of Statistics 6). Each is corrected by what is known of the others whatever
-// their missing scores are. Those that go the other way count as 1: that an arm is worse than a third spares it nothing where it is better, so
+// their missing scores are. Those that go the other way count as 1, and so do ties, which go no way: that an arm is worse than a third spares it nothing where it is better, so
 // that a worse arm has no easier tests. This claims no more than the correction of all of them.
 func adjust(a *Analysis, q Question, family []int, again func(index int, level float64) (Comparison, error)) error {
 	var doubts []float64
@@ -274,7 +274,8 @@ func adjust(a *Analysis, q Question, family []int, again func(index int, level f
 		p := slices.Clone(doubts)
 		for j, i := range family {
 			other := &a.Comparisons[i]
-			if turned := other.A == c.B || other.B == c.A; (better(other) == better(c)) == turned {
+			turned := other.A == c.B || other.B == c.A
+			if tie := c.Diff == 0 || other.Diff == 0; tie || (better(other) == better(c)) == turned {
 				p[j] = 1
 			}
 		}

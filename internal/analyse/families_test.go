@@ -189,3 +189,27 @@ func TestOtherDirection(t *testing.T) {
 		}
 	}
 }
+
+// TestTieGoesNoWay: the interval of a difference of 0 is the mirror image when its arms are written
+// the other way round, whatever others show.
+func TestTieGoesNoWay(t *testing.T) {
+	right := map[string]func(i int) bool{
+		"a": func(i int) bool { return i < 40 },
+		"b": func(i int) bool { return i < 20 },
+		"c": func(i int) bool { return i < 30 && i != 1 },
+		"d": func(i int) bool { return i < 30 && i != 2 },
+	}
+	for _, correction := range []string{"holm", "hochberg", "bh"} {
+		for _, pairs := range [][2]analyse.Pair{
+			{{A: "a", B: "b", Primary: true}, {A: "c", B: "d", Primary: true}},
+			{{A: "b", B: "a", Primary: true}, {A: "d", B: "c", Primary: true}},
+		} {
+			a := family(t, correction, 60, []string{"a", "b", "c", "d"}, func(arm string, i int) eval.Score {
+				return entry("correct", map[bool]float64{true: 1}[right[arm](i)], 1)
+			}, pairs[0], pairs[1])
+			tie, _ := a.Comparison(pairs[1].A, pairs[1].B, "correct")
+			near(t, correction+": the difference", tie.Diff, 0)
+			near(t, correction+": the level of "+tie.A+" - "+tie.B, tie.Level, 0.975)
+		}
+	}
+}

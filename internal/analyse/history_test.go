@@ -13,15 +13,15 @@ func TestHistoryIsOneLine(t *testing.T) {
 	}{
 		{nil, []Comparison{planned}, Question{}, ""},
 		{[]string{"20 items added"}, []Comparison{planned}, Question{Late: []string{"nobody compares it"}},
-			"history of the run: 20 items added; no arm was added or changed after results had been shown"},
+			"history of the run: 20 items added"},
 		{[]string{"20 items added", "arm small added"}, []Comparison{planned, late, late}, Question{Late: []string{"small", "small"}, Rejudged: []string{"small"}},
 			"history of the run: 2 changes (`scruple status` lists them), the last: arm small added; small was added or changed after results had been shown: comparisons with it are exploratory"},
 		{nil, []Comparison{late}, Question{Rejudged: []string{"small"}},
 			"history of the run: the judge of small was changed after results had been shown: comparisons with it are exploratory"},
 	} {
 		a := &Analysis{Comparisons: test.comparisons, Run: Run{History: test.changes}}
-		if got := history(a, test.q); got != test.want {
-			t.Errorf("%v: %q\nwant %q", test.changes, got, test.want)
+		if a.addLate(test.q); a.Run.Changed() != test.want {
+			t.Errorf("%v: %q\nwant %q", test.changes, a.Run.Changed(), test.want)
 		}
 	}
 }

@@ -125,11 +125,24 @@ func (l *Looks) String() string {
 	return s
 }
 
-// whole reports whether every item has all of its trials or none.
-func (c *Collector) whole(replicates int) bool {
+// atLook sets whether the run is at a planned look: each item has all of its trials or none, and those
+// that have are the first ones of the random order of the plan.
+func (c *Collector) atLook(r *Run) {
+	if r.Looks == nil || r.Looks.Planned == 0 || r.Done == r.Planned || r.Unjudged > 0 {
+		return
+	}
 	done := make([]int, len(c.items))
 	for i := range c.arms {
 		c.each(c.arms[i].trials(), func(item int, trials cell) { done[item] += int(trials.den) })
 	}
-	return !slices.ContainsFunc(done, func(n int) bool { return n != 0 && n != replicates*len(c.arms) })
+	all, ended := r.Replicates*len(c.arms), false
+	for position := range done {
+		n := done[c.order.At(position)]
+		if n != 0 && n != all {
+			return
+		}
+		r.Picked = r.Picked || ended && n > 0
+		ended = ended || n == 0
+	}
+	r.AtLook = !r.Picked
 }

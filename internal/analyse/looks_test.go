@@ -1,10 +1,12 @@
 package analyse_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
 )
 
 // TestLooks: what looks cost if none was planned (Armitage, McPherson & Rowe 1969: five looks
@@ -31,6 +33,37 @@ func TestLooks(t *testing.T) {
 		}
 		if l != nil && !(math.Abs(float64(l.Chance)-test.chance) <= 0.001) {
 			t.Errorf("%s: chance %v, want %v", name, l.Chance, test.chance)
+		}
+	}
+}
+
+// TestPickedItems: a planned look is at the first items of the plan's order, and at each of them with
+// all of its trials.
+func TestPickedItems(t *testing.T) {
+	for name, c := range map[string]struct {
+		items  []int // of the trials that are done, in the order of the plan
+		at     bool
+		picked bool
+	}{
+		"the first": {[]int{0, 0, 1, 1}, true, false}, "others": {[]int{0, 0, 2, 2}, false, true}, "half an item": {[]int{0, 0, 1}, false, false},
+	} {
+		var items []eval.Item
+		for i := range 4 {
+			items = append(items, eval.Item{ID: fmt.Sprint(i)})
+		}
+		collector := analyse.NewCollector(&kinds, items, []eval.Arm{{ID: "a"}, {ID: "b"}}, asListed(items))
+		for n, i := range c.items {
+			collector.Add(eval.Scored{Case: eval.CaseOf(eval.Trial{Item: items[i].ID, Arm: []string{"a", "b"}[n%2], Replicate: 1}, eval.Outcome{Kind: eval.OK}, nil), Scores: []eval.Score{entry("correct", 1, 1)}})
+		}
+		q := question()
+		q.Run.Items, q.Run.Planned, q.Calibration, q.Samples, q.Primary, q.Secondary = 4, 8, nil, 0, []string{"correct"}, nil
+		q.Run.Replicates, q.Run.Looks, q.Comparisons = 1, &analyse.Looks{Seen: 1, Planned: 3, Alpha: 0.05}, nil
+		a, err := collector.Analyse(q, analyse.Sources{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Run.AtLook != c.at || a.Run.Picked != c.picked {
+			t.Errorf("%s: at a look %v, picked %v", name, a.Run.AtLook, a.Run.Picked)
 		}
 	}
 }

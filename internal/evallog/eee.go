@@ -195,7 +195,9 @@ func (r *eeeReader) add(file string, i *eeeInstance) error {
 		name = cmp.Or(arm, name)
 		delete(i.Metadata, "arm")
 	}
-	s := Sample{Item: i.ID, Arm: r.to.arm(name, i.Name, file), Input: i.Input.Raw, Expected: contentText(i.Input.Reference, asIs), Answer: i.text(),
+	simulated := simulatedModel(i.Model) || contentText(i.Metadata["simulated"], asIs) == "true"
+	delete(i.Metadata, "simulated") // the column of its own has it
+	s := Sample{Simulated: simulated, Item: i.ID, Arm: r.to.arm(name, i.Name, file), Input: i.Input.Raw, Expected: contentText(i.Input.Reference, asIs), Answer: i.text(),
 		Facts: r.to.scalars(i.Metadata), Used: map[string]float64{}, Error: firstLine(i.Error)}
 	if i.Hash != "" {
 		if !r.shared[i.Hash] {

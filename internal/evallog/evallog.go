@@ -44,6 +44,7 @@ type Sample struct {
 	Expected  string
 	Answer    string
 	Error     string // why there is no answer: the trial failed
+	Simulated bool   // the answer, or the verdict on it
 	Scores    []Score
 	// Used are numbers beside the scores by column of the suite, such as cost in US dollars,
 	// latency_ms, tokens_in and tokens_out; one that is not known is not there.
@@ -56,6 +57,9 @@ func (s *Sample) use(column string, x *float64) {
 		s.Used[column] = *x
 	}
 }
+
+// simulatedModel reports whether a model of a run of Scruple is none, by its name in other tools.
+func simulatedModel(name string) bool { return strings.HasPrefix(name, kit.SimulatedProvider+"/") }
 
 // A Score is a number, or the reason why there is none.
 type Score struct {
@@ -214,6 +218,9 @@ func (to *Import) Add(s Sample) error {
 		if x >= 0 && !math.IsInf(x, 1) {
 			row[column] = x
 		}
+	}
+	if s.Simulated {
+		row["simulated"] = true
 	}
 	if s.Error != "" {
 		to.Failed++

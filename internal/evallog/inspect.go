@@ -312,7 +312,8 @@ func (l *log) sample(s *inspectSample, to *Import) Sample {
 		return text
 	}
 	out := Sample{Item: id, Arm: l.arm, Replicate: s.Epoch, Input: attached(contentText(s.Input, attached)), Expected: attached(contentText(s.Target, attached)),
-		Answer: attached(s.Output.Completion), Used: map[string]float64{}}
+		Answer: attached(s.Output.Completion), Used: map[string]float64{},
+		Simulated: slices.ContainsFunc(slices.Concat(l.answers, l.graders), simulatedModel) || contentText(l.Eval.Args["simulated"], asIs) == "true"}
 	if l.manyTasks && id != "" {
 		out.Item = l.Eval.Task + "/" + id
 		out.Strata = []eval.Level{{Name: "task", Value: l.Eval.Task}}

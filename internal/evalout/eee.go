@@ -127,6 +127,9 @@ func eeeInstances(w io.Writer, r Run, a Arm, t eval.ScoredTrial, stamp string) (
 		"input": object{"raw": in, "reference": []string{reference}}, "output": object{"raw": []string{answer}},
 		"answer_attribution": []object{{"turn_idx": 0, "source": "output.raw", "extracted_value": answer, "extraction_method": "custom", "is_terminal": true}},
 		"metadata":           object{"arm": a.ID, "replicate": strconv.Itoa(t.Trial.Replicate), "outcome": string(t.Outcome.Kind)}}
+	if a.Simulated {
+		line["metadata"].(object)["simulated"] = "true"
+	}
 	known := effort.Known(t)
 	if u := usage(known); u != nil {
 		line["token_usage"] = u

@@ -39,7 +39,10 @@ type Run struct {
 }
 
 // An Arm is an arm with what answered for it.
-type Arm struct{ ID, Model string }
+type Arm struct {
+	ID, Model string
+	Simulated bool // its answers, or the verdicts on them
+}
 
 // Trials are the trials of a run, in the order of the plan.
 type Trials = iter.Seq2[eval.ScoredTrial, error]

@@ -251,9 +251,13 @@ func (l *inspectLog) end(r Run) error {
 	if u := usage(l.usage); u != nil {
 		all[modelOf(l.arm)] = u
 	}
+	args := object{"arm": l.arm.ID, "run": r.ID}
+	if l.arm.Simulated {
+		args["simulated"] = true
+	}
 	err := l.put("header.json", object{"version": 2, "status": "success",
 		"eval": object{"eval_id": id(11, r.ID, l.arm.ID, "eval"), "run_id": id(11, r.ID), "created": created, "task": r.Study + "/" + l.arm.ID, "task_id": id(11, r.Study, l.arm.ID), "task_version": 0, "task_display_name": r.Study,
-			"task_args": object{"arm": l.arm.ID, "run": r.ID}, "dataset": object{"name": r.Study, "samples": r.Items, "sample_ids": l.ids, "shuffled": false}, "model": modelOf(l.arm), "model_args": object{},
+			"task_args": args, "dataset": object{"name": r.Study, "samples": r.Items, "sample_ids": l.ids, "shuffled": false}, "model": modelOf(l.arm), "model_args": object{},
 			"config": object{"epochs": r.Replicates}, "packages": object{"scruple": r.Version}, "scorers": scorers},
 		"plan":    object{"name": "plan", "steps": []object{}, "config": object{}},
 		"results": object{"total_samples": l.all, "completed_samples": l.done, "scores": results},

@@ -172,6 +172,11 @@ func (x *Experiment) settings() string {
 			}
 		}
 	}
+	for i, p := range x.families() {
+		if p.Family != x.Pairs[i].Family { // what the rules make of it
+			parts = append(parts, eval.Part{Name: "family", Value: p.A + " " + p.B + " " + p.Family})
+		}
+	}
 	return shortHash(parts)
 }
 

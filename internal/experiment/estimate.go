@@ -314,7 +314,7 @@ func (x *Experiment) detectable() (*Detectable, error) {
 // or without them of the primary comparisons.
 func (x *Experiment) primaryTests() (most int) {
 	of, q := map[string]int{}, x.question()
-	for _, p := range x.Pairs {
+	for _, p := range q.Comparisons {
 		for _, m := range x.Suite.Metrics {
 			if q.Corrected(p, m.Name) && (len(p.Metrics) == 0 || slices.Contains(p.Metrics, m.Name)) {
 				of[p.Family]++

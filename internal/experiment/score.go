@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/discipline"
@@ -135,6 +136,34 @@ func (r *Run) scores(ctx context.Context, scorer eval.Scorer, collector *analyse
 	}
 }
 
+// families are the comparisons of the study with the families in which they are corrected. Those of
+// which any would do for one rule are of one family, with all that the study has put beside them.
+func (x *Experiment) families() []analyse.Pair {
+	pairs := slices.Clone(x.Pairs)
+	if x.rules == nil {
+		return pairs
+	}
+	for _, rule := range x.rules.OfOneRule() {
+		var names []string
+		for _, p := range pairs {
+			tested := func(t [3]string) bool { return samePair(p, t[0], t[1]) && slices.Contains(x.metricsOf(p), t[2]) }
+			if !slices.Contains(names, p.Family) && slices.ContainsFunc(rule, tested) {
+				names = append(names, p.Family)
+			}
+		}
+		name := strings.Join(names, " and ")
+		if slices.Contains(names, "") { // of all that have no name
+			name = ""
+		}
+		for i := range pairs {
+			if slices.Contains(names, pairs[i].Family) {
+				pairs[i].Family = name
+			}
+		}
+	}
+	return pairs
+}
+
 // question returns the study's settings for the analysis.
 func (x *Experiment) question() analyse.Question {
 	s := x.Study
@@ -155,7 +184,7 @@ func (x *Experiment) question() analyse.Question {
 			Resamples: s.Statistics.Resamples, Random: s.Statistics.Random, Intervals: s.Statistics.Intervals},
 		Run: analyse.Run{Split: s.Split, Version: x.env.Version, Items: len(x.Items()), Dev: dev, Replicates: s.Execution.Replicates, Seed: s.Execution.Seed,
 			Planned: x.Plan.Len(), MaxFailed: *s.Execution.MaxFailed, Dependent: x.dependent},
-		Primary: x.Primary, Secondary: x.Secondary, Comparisons: x.Pairs, Across: x.Across,
+		Primary: x.Primary, Secondary: x.Secondary, Comparisons: x.families(), Across: x.Across,
 	}
 }
 

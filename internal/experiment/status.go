@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
@@ -59,13 +60,30 @@ type TrendPoint struct {
 	Created string         `json:"created_at"`
 	Tags    []string       `json:"tags,omitempty"`
 	Metric  string         `json:"metric"`
+	Better  string         `json:"better,omitempty"` // higher or lower
+	Judges  []string       `json:"judges,omitempty"` // with their models
 	Arms    []TrendOfAnArm `json:"arms"`
 	scale   say.Scale
 }
 
-// Say writes the figure of an arm with its interval, and what it lacks.
+// Of says what its figures are. Those of points that differ in it are not to be compared.
+func (p TrendPoint) Of() string {
+	said := p.Metric
+	if p.Better != "" {
+		said += ", " + p.Better + " is better"
+	}
+	if len(p.Judges) > 0 {
+		said += ", judged by " + strings.Join(p.Judges, ", ")
+	}
+	return said
+}
+
+// Say writes the figure of an arm with its interval and number of items, and what it lacks.
 func (p TrendPoint) Say(of TrendOfAnArm) string {
-	said := p.scale.Value(of.Value, false) + " (" + p.scale.Interval(of.Low, of.High, false) + ")"
+	said := p.scale.Value(of.Value, false)
+	if of.Value.Defined() {
+		said += " (" + p.scale.Interval(of.Low, of.High, false) + ", n = " + say.Count(of.N) + ")"
+	}
 	if of.Unscored > 0 {
 		said += fmt.Sprintf(", %d without a score", of.Unscored)
 	}
@@ -89,11 +107,22 @@ func PointOf(ctx context.Context, db *store.DB, r *store.Run, a *analyse.Analysi
 	p := TrendPoint{Run: r.ID, Created: r.CreatedAt.UTC().Format(time.RFC3339)}
 	i := slices.IndexFunc(a.Metrics, func(m analyse.Metric) bool { return m.Rank == "primary" })
 	if i >= 0 {
-		p.Metric, p.scale = a.Metrics[i].Title, a.Metrics[i].Scale()
+		m := a.Metrics[i]
+		p.Metric, p.scale = m.Title, m.Scale()
+		if !m.NoDirection {
+			p.Better = map[bool]string{true: "higher", false: "lower"}[m.HigherIsBetter]
+		}
+		if a.Asked != nil {
+			for _, j := range a.Asked.Parties {
+				if j.Judge {
+					p.Judges = append(p.Judges, strings.TrimSuffix(j.Name+" ("+j.Model+")", " ()"))
+				}
+			}
+		}
 		for _, arm := range a.Arms {
-			if e, ok := a.Estimate(arm.ID, a.Metrics[i].Name); ok && arm.Role == eval.RoleArm && e.Value.Defined() {
+			if e, ok := a.Estimate(arm.ID, m.Name); ok && arm.Role == eval.RoleArm {
 				pending := arm.Planned - arm.OK - arm.Malformed - arm.Refused - arm.Failed
-				p.Arms = append(p.Arms, TrendOfAnArm{arm.ID, e.Measured(), e.Unscored, pending, arm.Simulated || arm.SimulatedJudge})
+				p.Arms = append(p.Arms, TrendOfAnArm{arm.ID, e.Measured(), max(e.Unscored, arm.Failed), pending, arm.Simulated || arm.SimulatedJudge})
 			}
 		}
 	}

@@ -97,7 +97,7 @@ func (x *Experiment) Widths(ctx context.Context, db *store.DB, wanted float64) (
 	case run.Replicates < 2:
 		err = fmt.Errorf("run %s has one replicate: %s", run.ID, remedy)
 	case len(of) == 0:
-		err = fmt.Errorf("run %s has no arm with scores of two items or more: --width needs them", run.ID)
+		err = fmt.Errorf("run %s has fewer than two items with scores of several replicates: --width needs two, so run more items", run.ID)
 	}
 	if err != nil {
 		return nil, err

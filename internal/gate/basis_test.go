@@ -164,7 +164,7 @@ func TestHoldsByTheEstimateAloneOfOutcomes(t *testing.T) {
 }
 
 func TestPercent(t *testing.T) {
-	for alpha, want := range map[float64]string{0.05: "95", 0.1: "90", 0.025: "97.5", 0.0003: "99.97", 0.000026: "99.9974", 1e-6: "99.9999", 0.05 / 3: "98.33"} {
+	for alpha, want := range map[float64]string{0.05: "95", 0.1: "90", 0.025: "97.5", 0.0003: "99.97", 0.000026: "99.9974", 1e-6: "99.9999", 0.05 / 3: "98.33", 1e-15: "> 99.9999999", 1e-30: "> 99.9999999"} {
 		if got := gate.Percent(alpha); got != want {
 			t.Errorf("%v: %s, want %s", alpha, got, want)
 		}

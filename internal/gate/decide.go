@@ -15,7 +15,7 @@ import (
 // Decide applies the rules to an analysis. It reports every condition, also those
 // after the first decisive one.
 func (r *Rules) Decide(a *analyse.Analysis) Verdict {
-	v := Verdict{State: Pass, SimulatedArms: a.SimulatedArms(), SimulatedJudges: a.SimulatedJudges}
+	v := Verdict{State: Pass, SimulatedArms: a.SimulatedArms(), SimulatedJudges: a.SimulatedJudges, History: a.Run.Changed(), NoTests: a.Run.WithoutTests(), Uncorrected: r.uncorrected(a)}
 	v.Simulated = len(v.SimulatedArms)+len(v.SimulatedJudges) > 0
 	for _, b := range a.Blind {
 		v.Simulated = v.Simulated || len(b.Simulated) > 0
@@ -44,11 +44,7 @@ func (r *Rules) Decide(a *analyse.Analysis) Verdict {
 	}
 	if a.Run.Interrupted() {
 		v.State = Undecided
-		reason := fmt.Sprintf("the run is incomplete: %d of %d trials done", a.Run.Done, a.Run.Planned)
-		if a.Run.Unjudged > 0 {
-			reason += fmt.Sprintf("; the judge has not judged %d of them", a.Run.Unjudged)
-		}
-		v.Reasons = append(v.Reasons, reason)
+		v.Reasons = append(v.Reasons, fmt.Sprintf("the run is incomplete: %d of %d trials done", a.Run.Done, a.Run.Planned)+a.Run.WhyNot())
 	}
 	if why := a.Broken(); why != "" {
 		v.State, v.Broken = Undecided, true

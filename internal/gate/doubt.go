@@ -1,9 +1,12 @@
 package gate
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
@@ -364,6 +367,56 @@ func (r Rule) vacuous(metrics []eval.Metric) string {
 	return ""
 }
 
+// mostTried bounds the combinations of results at which a rule is tried.
+const mostTried = 4096
+
+var numerals = regexp.MustCompile(`-?[0-9.]+(?:[eE][-+]?[0-9]+)?`)
+
+// idle reports whether a rule without evidence holds whatever the results are: at the ends of what
+// they can be, at the numbers in the rule, and between them.
+func (r Rule) idle(metrics []eval.Metric) bool {
+	if r.program == nil || r.Evidence {
+		return false
+	}
+	var results []string
+	var points [][]float64
+	combinations := 1
+	for _, x := range r.calls {
+		low, high := x.reach(metrics)
+		switch {
+		case x.takes("task"), x.name == "registered", !x.takes("metric") && !x.counts:
+			low, high = 0, 1
+		case x.counts:
+			low = 0
+		}
+		list := []float64{low, high}
+		for _, s := range numerals.FindAllString(r.That, -1) {
+			if n, err := strconv.ParseFloat(s, 64); err == nil && n > low && n < high {
+				list = append(list, n)
+			}
+		}
+		slices.Sort(list)
+		for i := range len(list) - 1 {
+			list = append(list, (list[i]+list[i+1])/2)
+		}
+		results, points = append(results, x.String()), append(points, list)
+		if combinations *= len(list); combinations > mostTried {
+			return false
+		}
+	}
+	for n := range combinations {
+		values := map[string]float64{}
+		for i, name := range results {
+			values[name] = points[i][n%len(points[i])]
+			n /= len(points[i])
+		}
+		if state, _, _ := r.evaluate(view{instead: values}); state != Pass {
+			return false
+		}
+	}
+	return true
+}
+
 // reach returns the least and the greatest value that a result can have.
 func (x call) reach(metrics []eval.Metric) (low, high float64) {
 	const unbounded = 1e9
@@ -402,6 +455,8 @@ func (r *Rules) checkVacuous(metrics []eval.Metric) (problems []*study.Error) {
 			continue
 		}
 		switch how := x.vacuous(metrics); {
+		case x.idle(metrics):
+			problems = append(problems, &study.Error{Path: x.At, Err: errors.New("the rule holds whatever the results are, so it asks for no evidence: compare a result with a limit, such as diff_low('new', 'old', 'metric') > -0.05")})
 		case how != "":
 			problems = append(problems, &study.Error{Path: x.At, Err: fmt.Errorf("the rule holds where nothing is known (%s), so it asks for no evidence: ask that an interval lies inside a limit, such as diff_low('new', 'old', 'metric') > -0.05 or within('new', 'old', 'metric', 0.05)", how)})
 		case x.state == Pass && x.program == nil && x.That == Otherwise && !asks:

@@ -503,21 +503,21 @@ func TestMissingScoresDecideNothing(t *testing.T) {
 // answers, number of items or standard deviation.
 func TestFailedTrialsAreUnknownToEveryRule(t *testing.T) {
 	for that, want := range map[string]gate.State{ // 4 of 96 answers are malformed, and 4 trials failed
-		"malformed('plain') <= 0.05":                     gate.Undecided, // 4 or 8 of 100
-		"malformed('plain') <= 0.08":                     gate.Pass,
-		"malformed('plain') <= 0.039":                    gate.Fail,
-		"malformed('plain') <= 0.041":                    gate.Undecided,
-		"refused('plain') <= 0.03":                       gate.Undecided,
-		"failed('plain') <= 0.04":                        gate.Pass,
-		"malformed('ctn') <= 0.01":                       gate.Pass,
-		"n('plain','composite') >= 97":                   gate.Undecided, // 96 to 100
-		"n('plain','composite') >= 96":                   gate.Pass,
-		"n('plain','composite') >= 101":                  gate.Fail,
-		"sd('plain','composite') < 0.25":                 gate.Undecided, // 0.2 with four outliers is at most 0.28
-		"sd('plain','composite') < 0.29":                 gate.Pass,
-		"sd('plain','composite') < 0.19":                 gate.Fail,
-		"sd('plain','composite') < 0.198":                gate.Undecided,
-		"sd('ctn','composite') == sd('ctn','composite')": gate.Pass,
+		"malformed('plain') <= 0.05":      gate.Undecided, // 4 or 8 of 100
+		"malformed('plain') <= 0.08":      gate.Pass,
+		"malformed('plain') <= 0.039":     gate.Fail,
+		"malformed('plain') <= 0.041":     gate.Undecided,
+		"refused('plain') <= 0.03":        gate.Undecided,
+		"failed('plain') <= 0.04":         gate.Pass,
+		"malformed('ctn') <= 0.01":        gate.Pass,
+		"n('plain','composite') >= 97":    gate.Undecided, // 96 to 100
+		"n('plain','composite') >= 96":    gate.Pass,
+		"n('plain','composite') >= 101":   gate.Fail,
+		"sd('plain','composite') < 0.25":  gate.Undecided, // 0.2 with four outliers is at most 0.28
+		"sd('plain','composite') < 0.29":  gate.Pass,
+		"sd('plain','composite') < 0.19":  gate.Fail,
+		"sd('plain','composite') < 0.198": gate.Undecided,
+		"sd('ctn','composite') < 9":       gate.Pass,
 	} {
 		a := analysis(0.1, 0.01, 0.8)
 		arm, e := &a.Arms[1], &a.Estimates[1]
@@ -607,6 +607,18 @@ func TestRulesAskForEvidence(t *testing.T) {
 		"n('ctn','composite') > 30 && diff_low('ctn','plain','composite') > 0":        false,
 		"diff_max('ctn','plain','composite','type') > 0.1":                            false,
 		"failed('ctn') < 0.05":                                                        false,
+		"true":                                                                        true, // and what else holds whatever comes
+		"failed('ctn') <= 1":                                                          true,
+		"value('ctn','composite') >= 0":                                               true,
+		"n('ctn','composite') >= 0":                                                   true,
+		"diff('ctn','plain','composite') >= -1":                                       true,
+		"value('ctn','composite') > 0.5 or value('ctn','composite') <= 0.5":           true,
+		"value('ctn','composite') > 0":                                                false,
+		"value('ctn','composite') < 0.1 or value('ctn','composite') > 0.2":            false,
+		"value('ctn','composite') != 0.5":                                             false,
+		"value('ctn','composite') - value('plain','composite') > -0.5":                false,
+		"n('ctn','composite') >= 20":                                                  false,
+		"registered() == 1":                                                           false,
 	} {
 		for _, d := range []study.Decide{rule(that), {Outcomes: []study.Class{{Name: "A", When: that, Verdict: "pass"}, {Name: "B", Verdict: "undecided"}}}} {
 			if _, problems := gate.Compile(d, bounded); (len(problems) > 0) != wrong {
@@ -676,6 +688,9 @@ func TestAlternatives(t *testing.T) {
 		}
 		if got := r.Alternatives(); len(got) != c.want {
 			t.Errorf("%s: %v, want %d", name, got, c.want)
+		}
+		if got := r.OfOneRule(); c.want > 0 != (len(got) == 1) && name != "outcomes" {
+			t.Errorf("%s: of one rule are %v", name, got)
 		}
 	}
 }

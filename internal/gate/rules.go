@@ -150,14 +150,13 @@ func (r *Rules) Alternatives() [][3]string {
 			}
 		}
 	}
-	rules := r.All()
+	for _, tested := range r.OfOneRule() {
+		add(tested)
+	}
 	var outcomes []Rule // that pass: any of them will do
-	for _, x := range rules {
-		switch {
-		case x.Kind == Outcome && x.Passes:
+	for _, x := range r.All() {
+		if x.Kind == Outcome && x.Passes {
 			outcomes = append(outcomes, x)
-		case x.Kind == Require && x.Either && several(x.Tested) && (x.Evidence || !anchored(x, rules)):
-			add(x.Tested)
 		}
 	}
 	if len(outcomes) == 0 {
@@ -173,6 +172,39 @@ func (r *Rules) Alternatives() [][3]string {
 		add(all)
 	}
 	return list
+}
+
+// OfOneRule lists, for each rule that holds by any of several comparisons, these comparisons. Whatever
+// families a study makes of them, chance has several tries at one claim.
+func (r *Rules) OfOneRule() (list [][][3]string) {
+	rules := r.All()
+	for _, x := range rules {
+		if x.Passes && x.Either && several(x.Tested) && (x.Kind == Outcome || x.Evidence || !anchored(x, rules)) {
+			list = append(list, x.Tested)
+		}
+	}
+	return list
+}
+
+// uncorrected says that comparisons any of which would do for the gate to pass are not corrected for
+// their number; "" if they are.
+func (r *Rules) uncorrected(a *analyse.Analysis) string {
+	list := r.Alternatives()
+	var families []string
+	for _, p := range list {
+		if c, ok := a.Comparison(p[0], p[1], p[2]); ok && !slices.Contains(families, c.Family) {
+			families = append(families, c.Family)
+		}
+	}
+	switch {
+	case len(list) < 2:
+		return ""
+	case a.Study.Correction == "none":
+		return fmt.Sprintf("the rules could be met by any of %d comparisons, which are not corrected: the chance of a false pass grows with their number", len(list))
+	case len(families) > 1:
+		return fmt.Sprintf("the rules could be met by any of %d comparisons, which are corrected in %d families apart: the chance of a false pass grows with the number of families", len(list), len(families))
+	}
+	return ""
 }
 
 // Limits are the values beside 0 that rules ask the intervals of comparisons to exclude, NaN

@@ -51,10 +51,18 @@ type Verdict struct {
 	// Looked says how often results were shown while answers could be added, and what it
 	// costs; "" for the first look.
 	Looked string `json:"looked,omitempty"`
+	// History says what changed since the run began, and which arms came after results.
+	History string `json:"history,omitempty"`
+	// NoTests says why a run without a split has no tests.
+	NoTests string `json:"no_tests,omitempty"`
+	// Uncorrected says that alternatives of the rules are not corrected for their number.
+	Uncorrected string `json:"uncorrected,omitempty"`
 	// Changed lists the changes of the rules after results of the run were seen.
 	Changed []string `json:"rules_changed,omitempty"`
 	// Unblinded lists the reasons for which TEST was looked at again.
 	Unblinded []string `json:"unblinded,omitempty"`
+	// OtherTests says which other TEST runs have arms of this one.
+	OtherTests string `json:"other_tests,omitempty"`
 	// Ledger says why nothing shows what was registered; "" if something does.
 	Ledger    string `json:"ledger,omitempty"`
 	Simulated bool   `json:"simulated,omitempty"` // some answers or verdicts of judges were simulated
@@ -67,7 +75,7 @@ type Verdict struct {
 // Witness adds what the ledger says of the run.
 func (v *Verdict) Witness(d *analyse.Discipline) {
 	if v != nil && d != nil {
-		v.Unblinded, v.Ledger = d.Reasons(), d.Problem
+		v.Unblinded, v.OtherTests, v.Ledger = d.Reasons(), d.OtherRuns(), d.Problem
 	}
 }
 
@@ -169,13 +177,17 @@ type Interval struct {
 }
 
 // Percent is the level of an interval in per cent, 1 − alpha: "95", and "99.99988" of an
-// early look.
+// early look; one that rounds to 100 is "> 99.9999999".
 func Percent(alpha float64) string {
 	digits := 2
 	for unit := 1e-2; digits < 9 && 100*alpha < 5*unit; unit /= 10 {
 		digits++
 	}
-	return strings.TrimRight(strings.TrimRight(strconv.FormatFloat(100*(1-alpha), 'f', digits, 64), "0"), ".")
+	percent := strings.TrimRight(strings.TrimRight(strconv.FormatFloat(100*(1-alpha), 'f', digits, 64), "0"), ".")
+	if percent == "100" {
+		return "> 99.9999999"
+	}
+	return percent
 }
 
 // Name is "95 % CI", with a non-breaking space, or "95 % CI of the difference".

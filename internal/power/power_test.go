@@ -202,8 +202,8 @@ func TestAssumptionsThatCannotBe(t *testing.T) {
 	if err != nil || p[0].Missing != "" || p[1].Missing != "no assumed passed of c" || p[2].Missing != "kappa cannot be simulated" {
 		t.Errorf("%+v, %v", p, err)
 	}
-	// Rules on trials alone, or on nothing, read no scores.
-	for rule, want := range map[string]string{"failed('a') < 0.05": "failures of trials are not simulated", "1 < 2": "",
+	// Rules on trials alone read no scores.
+	for rule, want := range map[string]string{"failed('a') < 0.05": "failures of trials are not simulated",
 		"registered() == 1": "it reads registered, which is not simulated", "diff_in('a','b','score','kind=x') > 0": "it reads diff_in, which is not simulated",
 		"replicates('a','b','score', 0.1)": "it reads replicates, which is not simulated", "sd('a','score') < 0.4": ""} {
 		d := design(t, "paired_ttest", 10, 1, rule)

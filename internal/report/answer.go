@@ -37,7 +37,8 @@ type verdict struct {
 	Word   string // "PASS"
 	Exit   string
 	Tags   []string
-	// Warnings are those of the rules. A report has the troubles of arms among its own.
+	// Warnings are all that qualifies the verdict, for every format of it. A report has the troubles
+	// of arms among its own.
 	Warnings []string
 }
 
@@ -55,8 +56,10 @@ func (b *builder) answer() section {
 	} else {
 		s.Blocks = append(s.Blocks, block{Verdict: b.verdict()})
 	}
-	// The banner says what is simulated.
-	warnings := filter(b.a.Warnings, func(w string) bool { return !strings.HasPrefix(w, "simulated ") })
+	// The banner says what is simulated, and the verdict what changed.
+	warnings := filter(b.a.Warnings, func(w string) bool {
+		return !strings.HasPrefix(w, "simulated ") && (b.v == nil || w != b.v.History)
+	})
 	if len(warnings) > 0 {
 		s.Blocks = append(s.Blocks, block{Warning: warnings})
 	}
@@ -228,14 +231,27 @@ func newVerdict(v *gate.Verdict) *verdict {
 	if v.Simulated {
 		said.Tags = []string{tagSimulated}
 	}
-	if len(v.FailedJudges) > 0 {
-		said.Tags = append(said.Tags, tagJudgeFailed)
+	for _, of := range []struct {
+		tag     string
+		applies bool
+	}{{tagJudgeFailed, len(v.FailedJudges) > 0}, {tagUnblinded, len(v.Unblinded) > 0}, {tagLedger, v.Ledger != ""}, {tagRulesChanged, len(v.Changed) > 0}} {
+		if of.applies {
+			said.Tags = append(said.Tags, of.tag)
+		}
 	}
 	said.Advice = v.Advice
 	if v.Diagnosis != "" {
 		said.Advice = strings.TrimSpace(said.Advice + " Diagnosis: " + strings.TrimSuffix(v.Diagnosis+": "+v.DiagnosisAdvice, ": "))
 	}
-	said.Warnings = slices.Concat(v.FailedJudges, nonEmpty(v.Looked), rulesChanged(v), unblinded(v.Unblinded, v.Ledger), byEstimateAlone(v))
+	said.Warnings = slices.Concat(v.FailedJudges, nonEmpty(v.Looked), rulesChanged(v), unblinded(v.Unblinded, v.Ledger), nonEmpty(v.Uncorrected, v.OtherTests, v.NoTests, v.History), byEstimateAlone(v))
+	return said
+}
+
+// alone is a verdict without a report: with the troubles of arms, which a
+// report has elsewhere.
+func alone(v *gate.Verdict) *verdict {
+	said := newVerdict(v)
+	said.Warnings = append(said.Warnings, mapped(v.Troubles, analyse.Trouble.String)...)
 	return said
 }
 

@@ -84,6 +84,9 @@ const (
 	tagSimulated      = "simulated"
 	tagSimulatedJudge = "simulated judge"
 	tagJudgeFailed    = "judge failed"
+	tagUnblinded      = "unblinded"
+	tagLedger         = "ledger"
+	tagRulesChanged   = "rules changed after results"
 )
 
 // simulatedTags marks results of simulated answers, and of answers that a simulation judged.
@@ -161,11 +164,9 @@ func (b *builder) warnings() []string {
 	b.warned = true // the list has what comparisons would repeat
 	list := b.notices()
 	if b.v != nil {
-		list = append(list, rulesChanged(b.v)...)
+		list = append(list, append(rulesChanged(b.v), nonEmpty(b.v.Uncorrected)...)...)
 	}
-	if r := b.a.Run; r.Exploratory() && !r.OnDev() {
-		list = append(list, withoutTests(r))
-	}
+	list = append(list, nonEmpty(b.a.Discipline.OtherRuns(), b.a.Run.WithoutTests())...)
 	list = append(list, b.a.Warnings...)
 	if b.v != nil {
 		list = append(list, byEstimateAlone(b.v)...)

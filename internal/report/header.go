@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -47,7 +46,7 @@ func (b *builder) banner() []string {
 	case r.OnDev():
 		lines = append(lines, "DEV: results of the split on which prompts are changed. They describe; they decide nothing.")
 	case r.Exploratory():
-		lines = append(lines, "DEV: "+withoutTests(r)+".")
+		lines = append(lines, "DEV: "+r.WithoutTests()+".")
 	}
 	if len(arms)+len(judges) > 0 || b.v != nil && b.v.Simulated {
 		lines = append(lines, simulated(arms, judges))
@@ -64,15 +63,6 @@ func (b *builder) banner() []string {
 		lines = append(lines, text+" All numbers, p-values included, are interim: run the same command to resume.")
 	}
 	return lines
-}
-
-// withoutTests says why a run without a split has no tests.
-func withoutTests(r analyse.Run) string {
-	text := say.Count(r.Dev) + " of " + say.Plural(r.Items, "item is", "items are") + " marked dev, for changing prompts on them, and the run has no split: no test is made"
-	if r.Dev < r.Items {
-		text += "; --split test leaves them out"
-	}
-	return text
 }
 
 // simulated is the notice that answers of arms or verdicts of judges are simulated;
@@ -128,16 +118,8 @@ func (b *builder) record() (facts []fact) {
 		}
 		facts = append(facts, fact{Name: "Registered", Value: text}, fact{Name: "Planned test", Value: g.Test})
 	}
-	if n := len(d.Others); n > 0 {
-		list := mapped(d.Others, func(t analyse.OtherTest) string {
-			const few = 6
-			arms := t.Arms
-			if len(arms) > few {
-				arms = append(slices.Clone(arms[:few]), "…")
-			}
-			return t.Run + " of study " + t.Study + ", " + t.Date + ", entry " + say.Count(t.Entry) + " (" + strings.Join(arms, ", ") + ")"
-		})
-		facts = append(facts, fact{Name: "Other TEST runs", Value: "this ledger has " + say.Plural(n, "other TEST run", "other TEST runs") + " with arms of this one: " + strings.Join(list, "; ")})
+	if others := d.OtherRuns(); others != "" {
+		facts = append(facts, fact{Name: "Other TEST runs", Value: others})
 	}
 	for _, u := range d.Budget {
 		allowed := "no limit"

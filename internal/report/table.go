@@ -152,7 +152,8 @@ func (t *table) undefined(reasons ...string) cell {
 func tagged(clean func(string) string, c cell) string {
 	text := clean(c.Text)
 	for _, t := range c.Tags {
-		if t == tagSimulated || t == tagSimulatedJudge || t == tagJudgeFailed {
+		switch t {
+		case tagSimulated, tagSimulatedJudge, tagJudgeFailed, tagUnblinded, tagLedger, tagRulesChanged:
 			t = strings.ToUpper(t)
 		}
 		text += " [" + clean(t) + "]"

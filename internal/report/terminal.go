@@ -43,10 +43,7 @@ func Terminal(w io.Writer, r Report, opt TerminalOptions) error {
 // Gate writes a verdict with every condition and the values it used, as [Terminal] shows it.
 func Gate(w io.Writer, v *gate.Verdict, opt TerminalOptions) error {
 	s := newScreen(opt)
-	said := newVerdict(v)
-	// With the examples, which a report has elsewhere.
-	said.Warnings = append(said.Warnings, mapped(v.Troubles, analyse.Trouble.String)...)
-	renderVerdict(s, said)
+	renderVerdict(s, alone(v))
 	if v.Simulated {
 		s.para(loud, simulated(v.SimulatedArms, v.SimulatedJudges))
 	}

@@ -129,7 +129,11 @@ func GateJUnit(w io.Writer, r Report) error {
 			slices.Concat([]string{c.That}, values(c), c.Warnings)})
 	}
 	message := strings.Join(append([]string{v.line()}, v.Reasons...), "; ")
-	suite.Cases = append(suite.Cases, junitCase{"gate", message, element(v.State), v.State, v.Reasons})
+	text := v.Reasons
+	if v.State == gate.Pass { // its message is not shown
+		text = []string{v.line()}
+	}
+	suite.Cases = append(suite.Cases, junitCase{"gate", message, element(v.State), v.State, text})
 	return written("the verdict as JUnit XML", junit().Execute(w, suite))
 }
 
@@ -154,11 +158,11 @@ const (
 	mostComment     = 65_536 - 512 // the action adds a mark
 )
 
-// GateGitHub writes a verdict as workflow commands of GitHub Actions: an annotation for each
-// rule that does not hold, ten at most.
+// GateGitHub writes a verdict as workflow commands of GitHub Actions: an annotation for what
+// qualifies the verdict, and one for each rule that does not hold, ten at most.
 func GateGitHub(w io.Writer, r Report) error {
 	b := newBuilder(r)
-	v := newVerdict(b.v)
+	v := alone(b.v)
 	var lines []string
 	add := func(kind, title, message string) {
 		lines = append(lines, fmt.Sprintf("::%s title=%s::%s", kind, property(title), data(message)))
@@ -176,11 +180,14 @@ func GateGitHub(w io.Writer, r Report) error {
 	if len(lines) == 0 && b.v.State != gate.Pass {
 		add("error", "scruple: "+v.line(), strings.Join(append(slices.Clone(v.Reasons), v.Advice), " "))
 	}
-	if left := len(lines) - mostAnnotations; left > 0 {
-		lines = append(lines[:mostAnnotations-1], fmt.Sprintf("::error title=scruple::%d more rules do not hold: see the job summary", left+1))
-	}
 	if len(lines) == 0 {
 		lines = []string{"::notice title=scruple::" + data(v.line())}
+	}
+	if len(v.Warnings) > 0 {
+		lines = slices.Insert(lines, 0, "::warning title="+property("scruple: "+v.line())+"::"+ofData.Replace(say.PlainLines(strings.Join(v.Warnings, "\n"))))
+	}
+	if left := len(lines) - mostAnnotations; left > 0 {
+		lines = append(lines[:mostAnnotations-1], fmt.Sprintf("::error title=scruple::%d more rules do not hold: see the job summary", left+1))
 	}
 	return put(w, "the verdict for GitHub", strings.Join(lines, "\n")+"\n")
 }

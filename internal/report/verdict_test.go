@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"encoding/xml"
 	"io"
 	"strings"
@@ -165,4 +166,36 @@ func TestJUnitIsValid(t *testing.T) {
 			rt.Fatalf("the gate is %s, and its test case is %+v", r.Verdict.State, last)
 		}
 	})
+}
+
+// What qualifies a verdict is in every format of it, and the gravest in the title.
+func TestQualificationsAreInEveryFormat(t *testing.T) {
+	r := load(t, "study")
+	a, v := r.Analysis, r.Verdict
+	a.Run.Split, a.Run.Dev, a.Run.Items = "", 3, 7
+	a.Run.History, a.Run.Late = []string{"10 items removed"}, []string{"newcomer"}
+	a.Judges = []analyse.Judge{{Name: "umpire", Failed: true, Effect: "right in half"}}
+	a.Run.Looks = &analyse.Looks{Seen: 3, Level: 0.025, Chance: 0.057}
+	a.Warnings = append(a.FailedJudges(), a.Run.Looks.String(), a.Run.Changed())
+	a.Discipline = &analyse.Discipline{Problem: "no such file", Unblindings: []analyse.Unblinding{{Date: "2026-01-02", By: "Ada", Reason: "again"}},
+		Others: []analyse.OtherTest{{Study: "elsewhere", Run: "e-1", Date: "2026-01-01", Entry: 2, Arms: []string{"x"}}}}
+	v.State, v.FailedJudges, v.Looked, v.History, v.NoTests = gate.Pass, a.FailedJudges(), a.Run.Looks.String(), a.Run.Changed(), a.Run.WithoutTests()
+	v.Changed, v.Uncorrected = []string{"rule r was x"}, "any of 3 comparisons"
+	v.Witness(a.Discipline)
+	for name, write := range map[string]func(io.Writer, Report) error{
+		"terminal": func(w io.Writer, r Report) error { return Gate(w, r.Verdict, TerminalOptions{}) },
+		"markdown": GateMarkdown, "junit": GateJUnit, "github": GateGitHub,
+		"json":    func(w io.Writer, r Report) error { return json.NewEncoder(w).Encode(r.Verdict) },
+		"comment": func(w io.Writer, r Report) error { return Comment(w, r, "study.yaml", nil) },
+	} {
+		out := strings.Join(strings.Fields(strings.NewReplacer("\\", "", "%25", "%").Replace(render(t, r, write))), " ")
+		for _, want := range []string{"umpire failed its calibration", "looked at 3 times", "rule r was x", "any of 3 comparisons", "again", "no such file", "e-1 of study elsewhere", "3 of 7 items are marked dev", "10 items removed; newcomer was added or changed after results"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s: no %q:\n%s", name, want, out)
+			}
+		}
+		if title := "[JUDGE FAILED] [UNBLINDED] [LEDGER] [RULES CHANGED AFTER RESULTS]"; name != "json" && !strings.Contains(out, title) {
+			t.Errorf("%s: no %s", name, title)
+		}
+	}
 }

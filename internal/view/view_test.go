@@ -587,7 +587,7 @@ func TestRunsHaveTagsAndFigures(t *testing.T) {
 		Format:    analyse.Format,
 		Metrics:   []analyse.Metric{{Name: "other", Title: "Other"}, {Name: "m", Title: "Recall <1>", Max: 1, Pooling: eval.RatioOfSums, Rank: "primary"}},
 		Arms:      []analyse.Arm{{ID: "a", Role: eval.RoleArm}},
-		Estimates: []analyse.Estimate{{Arm: "a", Metric: "m", Bounds: analyse.Bounds{Value: 0.875, Low: 0.5, High: 0.99}}},
+		Estimates: []analyse.Estimate{{Arm: "a", Metric: "m", Items: 30, Bounds: analyse.Bounds{Value: 0.875, Low: 0.5, High: 0.99}}},
 	})
 	if err == nil {
 		err = errors.Join(db.SaveAnalysis(t.Context(), r, analysis, nil, ""), db.AddEvent(t.Context(), r, store.Event{At: time.Unix(0, 0), What: store.EventTag, Note: "main"}))
@@ -608,7 +608,7 @@ func TestRunsHaveTagsAndFigures(t *testing.T) {
 		}
 	}
 	page := get(t, v, "/")
-	for _, want := range []string{`<span class="tag">main</span>`, "Recall &lt;1&gt;: <bdi>a</bdi> 87.5\u00a0% (50.0 to 99.0\u00a0%)"} {
+	for _, want := range []string{`<span class="tag">main</span>`, "Recall &lt;1&gt;: <bdi>a</bdi> 87.5\u00a0% (50.0 to 99.0\u00a0%, n = 30)"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in %s", want, page)
 		}

@@ -299,6 +299,13 @@ func (r *reader) trial(row table.Row, it *item, c cell) *trial {
 	}
 	t := it.trials[at]
 	t.answer = strings.Clone(cellOf("answer", t.answer)) // not the whole row
+	switch s := strings.ToLower(cellOf("simulated", "")); s {
+	case "", "false", "no", "0":
+	case "true", "yes", "1":
+		r.OwnArms[c.arm].Simulated = true
+	default:
+		r.errs.Add(r.known.Errorf(row, "simulated", "simulated %q: want true or false", s))
+	}
 	if failed := cellOf("error", t.failed); failed != t.failed {
 		r.says(t).failed = strings.Clone(failed)
 	}

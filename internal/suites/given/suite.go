@@ -63,7 +63,7 @@ type Arm struct {
 }
 
 // columns are the columns that the suite knows, beside those of metrics.
-var columns = append([]string{"item", "arm", "replicate", "cluster", "split", "input", "expected", "answer", "error", "unscored", "metric"}, effort.Columns()...)
+var columns = append([]string{"item", "arm", "replicate", "cluster", "split", "input", "expected", "answer", "error", "unscored", "metric", "simulated"}, effort.Columns()...)
 
 // UnscoredPrefix begins the columns with the reason why one metric has no score.
 const UnscoredPrefix = "unscored_"
