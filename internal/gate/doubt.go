@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -579,9 +580,14 @@ func (r Rule) judgesDiffer(a *analyse.Analysis) string {
 	return ""
 }
 
-// Errors of a judge are tried in steps of the range of a metric, at first in strides: with many results
-// that lack scores each try takes a while.
-const steps, stride = 400, 20
+// steps is how finely errors of a judge are tried, in parts of the range of a metric. Each try takes twice
+// as long for each result that lacks scores: with more than fewGaps not each step is tried, and with more
+// than manyGaps none.
+const (
+	steps    = 400
+	fewGaps  = 4
+	manyGaps = 7
+)
 
 // reversal says which error of the judge would change the state of the rule: the smallest
 // difference between its errors on the two arms of a comparison, or error on one arm. It is
@@ -598,6 +604,11 @@ func (r Rule) reversal(a *analyse.Analysis, state State) string {
 			said = fmt.Sprintf("how its errors enter %s is not known", x.name)
 		}
 	}
+	gaps, _ := r.gaps(a)
+	stride := 1
+	if len(gaps) > fewGaps {
+		stride = steps / 20
+	}
 	try := func(metric, between string, move func(moved *analyse.Analysis, by analyse.Number)) {
 		m, _ := a.Metric(metric)
 		most := float64(m.Max - m.Min)
@@ -605,6 +616,10 @@ func (r Rule) reversal(a *analyse.Analysis, state State) string {
 			if said == "" {
 				said = fmt.Sprintf("how far it may err is not known, since %s has no bounds", metric)
 			}
+			return
+		}
+		if len(gaps) > manyGaps {
+			said = cmp.Or(said, fmt.Sprintf("how its errors enter is not known, since %d results lack scores", len(gaps)))
 			return
 		}
 		size := func(k int) float64 { return most * float64(k) / steps }
@@ -634,6 +649,9 @@ func (r Rule) reversal(a *analyse.Analysis, state State) string {
 				}
 				said = fmt.Sprintf(between, shown)
 			}
+		}
+		if stride > 1 {
+			said = cmp.Or(said, fmt.Sprintf("its errors are tried at multiples of %.3g alone, since %d results lack scores", size(stride), len(gaps)))
 		}
 	}
 	for i, c := range a.Comparisons {

@@ -377,6 +377,40 @@ func TestJudgeAndMissing(t *testing.T) {
 	}
 }
 
+// TestErrorsOfAWindow: an error can reverse a rule and a larger one not.
+func TestErrorsOfAWindow(t *testing.T) {
+	a := analysis(0.1, 0.01, 0.5)
+	a.Metrics = []analyse.Metric{{Name: "composite", Min: 0, Max: 1}}
+	a.Estimates[0].JudgeAlone = true
+	c := compile(t, rule("value('ctn','composite') < 0.775 || value('ctn','composite') > 0.79")).Decide(a).Conditions[0]
+	if got := strings.Join(c.Warnings, "\n"); c.State != gate.Pass || !c.JudgeAlone || !strings.Contains(got, "an error of 1 points on ctn would reverse this") {
+		t.Errorf("%s %q", c.State, got)
+	}
+}
+
+// TestErrorsAndManyGaps: with scores missing of many results not each error is tried, and the rule says so.
+func TestErrorsAndManyGaps(t *testing.T) {
+	for arms, want := range map[int]string{4: "", 5: "tried at multiples of 0.05 alone, since 5 results lack scores", 8: "how its errors enter is not known, since 8 results lack scores"} {
+		a, with := analysis(0.1, 0.01, 0.5), names
+		a.Study.MaxUnscored, a.Metrics, with.Arms = 0.05, []analyse.Metric{{Name: "composite", Min: 0, Max: 1}}, nil
+		var terms []string
+		for i := range arms {
+			arm, b := fmt.Sprint("a", i), analyse.Bounds{Value: 0.8, Low: 0.7, High: 0.9}
+			with.Arms, a.Arms = append(with.Arms, arm), append(a.Arms, analyse.Arm{ID: arm})
+			a.Estimates = append(a.Estimates, analyse.Estimate{Arm: arm, Metric: "composite", Items: 50, Bounds: b, JudgeAlone: true, Unscored: 1, Least: &b, Most: &b})
+			terms = append(terms, "low('"+arm+"','composite')")
+		}
+		rules, problems := gate.Compile(rule(strings.Join(terms, " + ")+" > -1"), with)
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		c := rules.Decide(a).Conditions[0]
+		if got := strings.Join(c.Warnings, "\n"); c.State != gate.Pass || c.JudgeAlone != (want != "") || !strings.Contains(got, want) {
+			t.Errorf("%d arms: %s %q, want %q", arms, c.State, got, want)
+		}
+	}
+}
+
 // TestErrorsNotTried: a rule on what the error of a judge is not tried on says so.
 func TestErrorsNotTried(t *testing.T) {
 	for that, of := range map[string]string{
