@@ -262,39 +262,51 @@ func (a *app) subjects(o *opened) (_ *experiment.Subjects, err error) {
 
 // setPeoplesVerdicts makes the answers of people about the run its verdicts, with messages.
 func (a *app) setPeoplesVerdicts(ctx context.Context, db *store.DB, r *experiment.Run) error {
-	list, err := peoplesVerdicts(ctx, db, r, a.noAgreement)
+	d, err := peoplesVerdicts(ctx, db, r, a.noAgreement, db.SetPeople)
 	if err != nil {
 		return err
 	}
-	d, err := db.SetPeople(ctx, r.Record, list)
 	for _, task := range slices.Sorted(maps.Keys(d.Lacking)) {
 		a.say("task %s: %s of people added", task, text.Plural(d.Lacking[task], "verdict", "verdicts"))
 	}
 	for _, task := range slices.Sorted(maps.Keys(d.Outdated)) {
 		a.say("task %s: %s: the study, or the answers in its folder, changed", task, text.Plural(d.Outdated[task], "verdict of people no longer counts", "verdicts of people no longer count"))
 	}
-	return err
+	return nil
 }
 
 func (a *app) noAgreement(err error) { a.warn("warning: no agreement of people: %v", err) }
 
-// peoplesVerdicts lists the answers of people about the run as verdicts. It gives the run their
-// agreement, and says in its reports what is not used. What cannot be compared is passed to
-// warn: it concerns no score.
-func peoplesVerdicts(ctx context.Context, db *store.DB, r *experiment.Run, warn func(error)) (all []eval.PersonVerdict, err error) {
+// peoplesVerdicts compares the answers of people about the run with its verdicts, or sets these. It
+// gives the run the agreement of people, and says in its reports what is not used, and what is only in
+// the store. What cannot be compared is passed to warn: it concerns no score.
+func peoplesVerdicts(ctx context.Context, db *store.DB, r *experiment.Run, warn func(error),
+	do func(context.Context, *store.Run, []eval.PersonVerdict, func(step, person string) bool) (store.PeopleDiff, error)) (store.PeopleDiff, error) {
 	place := annotate.At(r.File, r.Study, db.Path(), time.Now)
+	var all []eval.PersonVerdict
+	here := map[string][]string{} // who has answers in the folder of the study, by task
 	for _, t := range r.Study.Annotation {
 		list, stale, err := place.Verdicts(t, r.Subjects(ctx))
+		if err == nil {
+			here[t.Name], err = place.People(t.Name)
+		}
 		if err != nil {
-			return nil, err
+			return store.PeopleDiff{}, err
 		}
 		if stale > 0 {
 			r.Unused = append(r.Unused, fmt.Sprintf("task %s: %s not used: the study shows something else now", t.Name, text.Plural(stale, "answer of people is", "answers of people are")))
 		}
 		all = append(all, list...)
 	}
+	d, err := do(ctx, r.Record, all, func(task, person string) bool {
+		people, asked := here[task]
+		return asked && !slices.Contains(people, person)
+	})
+	for _, task := range slices.Sorted(maps.Keys(d.Away)) {
+		r.Unused = append(r.Unused, fmt.Sprintf("task %s: %s of the store alone: the files of these people are not in the folder of the study, so nothing shows whether they still say this", task, text.Plural(d.Away[task], "verdict of people is", "verdicts of people are")))
+	}
 	addAgreements(place, r, r.Subjects(ctx), warn)
-	return all, nil
+	return d, err
 }
 
 // addAgreements gives a run the agreement of people on the tasks of its study. A task

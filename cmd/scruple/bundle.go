@@ -96,11 +96,7 @@ func (a *app) bundleEnv(missing *[]appendix.Missing) bundle.Env {
 // agreed gives a run the agreement of people, and returns how many of their verdicts
 // differ from those of the store. It stores nothing.
 func (a *app) agreed(ctx context.Context, db *store.DB, r *experiment.Run) (differ int, err error) {
-	list, err := peoplesVerdicts(ctx, db, r, a.noAgreement)
-	if err != nil {
-		return 0, err
-	}
-	d, err := db.PeopleDiff(ctx, r.Record, list)
+	d, err := peoplesVerdicts(ctx, db, r, a.noAgreement, db.PeopleDiff)
 	return d.Len(), err
 }
 

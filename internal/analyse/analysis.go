@@ -38,7 +38,7 @@ const Format = "scruple-analysis/7"
 type Changes struct {
 	Compared             *Analysis // of the arms, as the command compare has it
 	Worse, Better, Equal int
-	Unscored             int      // items that have a score in one of the runs only
+	Unscored             int      // scores, by item and arm, that one of the runs lacks
 	Items                []Change // those with another score, the worst first
 }
 

@@ -83,8 +83,8 @@ func (a *Analysis) unfit(earlier *Analysis, was Comparison) string {
 	if run.Interrupted() {
 		return fmt.Sprintf("is unfinished, with %d of %s done: resume it", run.Done, text.Plural(run.Planned, "trial", "trials"))
 	}
-	if share, of := earlier.WorstFailures(); share > run.MaxFailed {
-		return fmt.Sprintf("is broken, %.1f %% of %s and the limit is %.1f %%: %s", 100*share, of, 100*run.MaxFailed, run.Remedy("", earlier.Arms...))
+	if why := earlier.Broken(); why != "" {
+		return fmt.Sprintf("is broken, %s: %s", why, run.Remedy("", earlier.Arms...))
 	}
 	for _, id := range []string{was.A, was.B} {
 		before, _ := earlier.Arm(id)

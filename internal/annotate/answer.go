@@ -81,12 +81,21 @@ func (a Answer) label(q study.Question) string {
 	return string(a[q.Name])
 }
 
-// equal reports whether two answers say the same in JSON of any form.
+// equal reports whether two answers say the same in JSON of any form. A text of white space is none.
 func (a Answer) equal(b Answer) bool {
-	return maps.EqualFunc(a, b, func(x, y jsontext.Value) bool {
+	return maps.EqualFunc(a.written(), b.written(), func(x, y jsontext.Value) bool {
 		x, y = x.Clone(), y.Clone()
 		return x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y)
 	})
+}
+
+// written is an answer without blank texts, which a table does not have.
+func (a Answer) written() Answer {
+	written := maps.Clone(a)
+	maps.DeleteFunc(written, func(name string, v jsontext.Value) bool {
+		return v.Kind() == '"' && strings.TrimSpace(a.Text(name)) == ""
+	})
+	return written
 }
 
 // The questions of a failure: its codes in order, and the name of a new one.

@@ -2,6 +2,7 @@ package annotate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,6 +103,34 @@ func TestSameAnswers(t *testing.T) {
 	}
 }
 
+// inAnyCurrency equates 100 with USD 100 and with EUR 100, which differ.
+type inAnyCurrency struct{ candidatesOf }
+
+func (inAnyCurrency) Same(_ string, a, b eval.UnitGold) (bool, error) {
+	x, y := strings.Fields(a.Values[0]), strings.Fields(b.Values[0])
+	return len(x) != len(y) || slices.Equal(x, y), nil
+}
+
+// TestSameIsNoEquivalence: whoever started first, two answers that differ need a decision, and are shown for it.
+func TestSameIsNoEquivalence(t *testing.T) {
+	for _, order := range [][3]string{{"100", "USD 100", "EUR 100"}, {"USD 100", "100", "EUR 100"}, {"USD 100", "EUR 100", "100"}} {
+		clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+		p, source, task := at(t, &clock), inAnyCurrency{candidatesOf{corpus{6}}}, study.Task{Name: "t", Kind: "gold", Draw: 1}
+		for i, person := range []string{"anna", "ben", "cleo"} {
+			d := openOf(t, p, task, source, person)
+			d.answerAll(t, `{"exists":"present","value":"`+order[i]+`"}`)
+			d.log.Close()
+		}
+		r, err := p.Result(task, source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Settled) != 0 || r.Differ != len(r.queue.Subjects) {
+			t.Errorf("%v: %d settled, %d differ", order, len(r.Settled), r.Differ)
+		}
+	}
+}
+
 // revise changes the answer to a subject, as a person does or an import with --reason.
 func (d *desk) revise(t *testing.T, s Subject, answer string) {
 	t.Helper()
@@ -117,7 +146,7 @@ func (d *desk) revise(t *testing.T, s Subject, answer string) {
 func TestDecisionsOnAnswersThatChange(t *testing.T) {
 	task := study.Task{Name: "t", Of: "item", Show: []string{"lead"}, Draw: 1, Ask: []study.Question{
 		{Name: "q", Type: "choice", Options: []string{"yes", "no", "both"}}, {Name: "why", Type: "text", Optional: true}}}
-	const outdated = "1 decision is not used: an answer changed since, and people agree"
+	const outdated = "1 decision is not used: there are other answers since, and people agree"
 	type state struct {
 		settled      string // label, and by whom
 		differ, left int    // left: decisions for carol
@@ -196,7 +225,7 @@ func TestDecisionsOnAnswersThatChange(t *testing.T) {
 			if got != want {
 				t.Errorf("%s, old %v: %+v, want %+v", name, old, got, want)
 			}
-			if changed := strings.Contains(strings.Join(r.Missing, "\n"), "1 of them was decided, but an answer changed since"); changed != (want.differ > 0) {
+			if changed := strings.Contains(strings.Join(r.Missing, "\n"), "1 of them was decided, but there are other answers since"); changed != (want.differ > 0) {
 				t.Errorf("%s, old %v: missing %q", name, old, r.Missing)
 			}
 			verdicts, _, err := p.Verdicts(task, corpus{6})

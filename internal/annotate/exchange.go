@@ -259,7 +259,7 @@ func (p Place) Import(t study.Task, source Source, f File) (in Imported, err err
 	list, err := from.read(f, t)
 	if err == nil {
 		var known []string
-		if known, err = p.people(t.Name); err == nil {
+		if known, err = p.People(t.Name); err == nil {
 			list, err = f.own(list, append(known, t.People...), &in)
 		}
 	}
@@ -322,7 +322,7 @@ func (f File) own(list []record, known []string, in *Imported) (own []record, er
 		return own, nil
 	case len(names) == 0 || strings.EqualFold(all, name):
 	case slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, all) }):
-		return nil, fmt.Errorf("%s has answers of %s, who answers this task too, none of %s: import them with --as %s", f.Name, all, name, strings.ToLower(all))
+		return nil, fmt.Errorf("%s has answers of %s, one of the people of this task, and none of %s: import them with --as %s, or with --from %s if they are those of %s", f.Name, all, name, strings.ToLower(all), all, name)
 	default:
 		in.Named = all
 	}

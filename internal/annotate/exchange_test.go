@@ -479,9 +479,9 @@ func TestImportOfOnePerson(t *testing.T) {
 		{"csv", "item,by,q\ni00,Ben,yes\n", "carl", "Carl K.", 0, 0, "f.csv has answers of Ben, none of Carl K."},
 		{"csv", "item,by,q\ni00,Eve,yes\n", "carl", "", 1, 0, ""},
 		{"csv", "item,by,q\ni00,Ben,yes\n", "ben", "", 1, 0, ""},
-		{"csv", "item,by,q\ni00,Zoe,yes\n", "carl", "", 0, 0, "f.csv has answers of Zoe, who answers this task too, none of carl: import them with --as zoe"},
+		{"csv", "item,by,q\ni00,Zoe,yes\n", "carl", "", 0, 0, "f.csv has answers of Zoe, one of the people of this task, and none of carl: import them with --as zoe, or with --from Zoe if they are those of carl"},
 		{"csv", "item,by,q\ni00,zoe,yes\n", "carl", "zoe", 1, 0, ""},
-		{"csv", "item,by,q\ni00,dan,yes\n", "carl", "", 0, 0, "f.csv has answers of dan, who answers this task too"},
+		{"csv", "item,by,q\ni00,dan,yes\n", "carl", "", 0, 0, "f.csv has answers of dan, one of the people of this task"},
 		{"csv", "item,q,boundary_note\ni00,yes,why\n", "carl", "", 0, 0, `unknown column "boundary_note"`},
 		{"csv", "item,q,q\ni00,yes,no\n", "carl", "", 0, 0, `duplicate column "q"`},
 		{"", "item,q\ni00,yes\ni01,maybe\n", "carl", "", 0, 0, `f.csv:3: q: "maybe" is not an option`},
@@ -516,7 +516,7 @@ func TestBlanksOfTables(t *testing.T) {
 	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
 	task := study.Task{Name: "t", Of: "item", Show: []string{"lead"}, Ask: []study.Question{{Name: "why", Type: "text", Optional: true}}}
 	for _, format := range Formats() {
-		for _, said := range []string{` lead and trail `, `\ttab`, "\u00a0no break\u00a0", `line\r\nbreak\n`, `'`, `\n=1`} {
+		for _, said := range []string{` lead and trail `, `\ttab`, "\u00a0no break\u00a0", `line\r\nbreak\n`, `'`, `\n=1`, ` `, ``, `\n`} {
 			p, answer := at(t, &clock), `{"why":"`+said+`"}`
 			d := openOf(t, p, task, padded{corpus{2}}, "anna")
 			d.answerAll(t, answer)
@@ -526,7 +526,10 @@ func TestBlanksOfTables(t *testing.T) {
 				t.Fatal(err)
 			}
 			if in, err := p.Import(task, padded{corpus{2}}, File{Name: "f", Data: out.Data, Format: format, Offsets: codePoints, Person: "anna"}); err != nil || in.Answers != 0 {
-				t.Errorf("%s, %s: anna's own answers: %+v, %v", format, said, in, err)
+				t.Errorf("%s, %q: anna's own answers: %+v, %v", format, said, in, err)
+			}
+			if len(answerOf(t, answer).written()) == 0 {
+				continue
 			}
 			if in, err := p.Import(task, padded{corpus{2}}, File{Name: "f", Data: out.Data, Format: format, Offsets: codePoints, Person: "ben", From: "anna"}); err != nil || in.Answers != 2 {
 				t.Errorf("%s, %s: %+v, %v", format, said, in, err)

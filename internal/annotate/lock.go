@@ -468,7 +468,7 @@ func (p Place) checkUnknown(known map[string]bool) error {
 		path := filepath.Join(p.Dir, e.Name())
 		switch {
 		case e.IsDir() && !known[e.Name()]:
-			if people, err := p.people(e.Name()); err != nil || len(people) > 0 {
+			if people, err := p.People(e.Name()); err != nil || len(people) > 0 {
 				errs = append(errs, err, fmt.Errorf("%s has people's files, but the ledger %s has no draw of such a task: the ledger was replaced, or the folder was not made here", path, p.Ledger))
 			}
 		case strings.HasSuffix(e.Name(), GoldFile("")) && !slices.ContainsFunc(locks, func(l Lock) bool { return p.lockedPath(l) == path }):

@@ -119,8 +119,8 @@ func (p Place) checkMay(t study.Task, person string) error {
 	return p.checkOpen(t.Name)
 }
 
-// people lists who has a file in a task.
-func (p Place) people(task string) ([]string, error) {
+// People lists who has a file in a task.
+func (p Place) People(task string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(p.Dir, task))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("reading the annotations of %s: %w", task, err)
@@ -547,7 +547,7 @@ func (p Place) checkUndrawn(task, path, hash string) error {
 	case other != "":
 		return fmt.Errorf("%s has the subjects of study %s: give the task of study %s another name, or the study a folder of its own", path, other, p.Study)
 	}
-	if people, err := p.people(task); err != nil || len(people) > 0 {
+	if people, err := p.People(task); err != nil || len(people) > 0 {
 		return errors.Join(err, fmt.Errorf("%s: the ledger %s has no draw of this task: restore the ledger, or move the folder away to draw again", path, p.Ledger))
 	}
 	return nil

@@ -86,9 +86,23 @@ func (c *Coding) stands(t study.Task, source GoldMaker, decision *Event) bool {
 	})
 }
 
-// differ reports whether people gave different answers.
+// differ reports whether two of the people gave different answers: what is the same as the answer of a
+// third may differ, as USD 100 and EUR 100 do, which are both the same as 100.
 func (c *Coding) differ(t study.Task, source GoldMaker) bool {
-	return slices.ContainsFunc(c.First, func(g *Given) bool { return differ(t, source, c.First[0].Final, g.Final) })
+	for i, g := range c.First {
+		if slices.ContainsFunc(c.First[:i], func(h *Given) bool { return differ(t, source, h.Final, g.Final) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// alike reports whether an answer can stand for another one: they are the same, and differ from the same
+// answers.
+func (c *Coding) alike(t study.Task, source GoldMaker, a, b *Event) bool {
+	return !differ(t, source, a, b) && !slices.ContainsFunc(c.First, func(g *Given) bool {
+		return differ(t, source, a, g.Final) != differ(t, source, b, g.Final)
+	})
 }
 
 // compared lists the questions whose answers can be the same, nil for gold as a whole: all but texts.
@@ -120,7 +134,7 @@ func same(t study.Task, source GoldMaker, q *study.Question, a, b *Event) (bool,
 // differ reports whether people must decide between two answers. A text does only if it is the first
 // question, and any passage may show a value of gold. Gold that cannot be compared differs.
 func differ(t study.Task, source GoldMaker, a, b *Event) bool {
-	if q := t.Ask[0]; q.Type == "text" && a.label(t, q) != b.label(t, q) {
+	if q := t.Ask[0]; q.Type == "text" && wrote(a, q) != wrote(b, q) {
 		return true
 	}
 	return slices.ContainsFunc(compared(t), func(q *study.Question) bool {
@@ -132,11 +146,13 @@ func differ(t study.Task, source GoldMaker, a, b *Event) bool {
 	})
 }
 
+// wrote is the text of an answer, without the white space around it, which says nothing.
+func wrote(e *Event, q study.Question) string { return strings.TrimSpace(e.Answer.Text(q.Name)) }
+
 // textsDiffer reports whether people wrote different texts.
 func (c *Coding) textsDiffer(t study.Task) bool {
 	return slices.ContainsFunc(t.Ask, func(q study.Question) bool {
-		text := func(g *Given) string { return strings.TrimSpace(g.Final.Answer.Text(q.Name)) }
-		return q.Type == "text" && slices.ContainsFunc(c.First, func(g *Given) bool { return text(g) != text(c.First[0]) })
+		return q.Type == "text" && slices.ContainsFunc(c.First, func(g *Given) bool { return wrote(g.Final, q) != wrote(c.First[0].Final, q) })
 	})
 }
 
@@ -153,7 +169,7 @@ func (c *Coding) showAll(shown Shown, t study.Task, source GoldMaker, seed int64
 	var different []*Event
 	ev.About = map[string]int{}
 	for _, g := range c.First {
-		if ev.About[g.person] = g.Final.line; !slices.ContainsFunc(different, func(e *Event) bool { return !differ(t, source, e, g.Final) }) {
+		if ev.About[g.person] = g.Final.line; !slices.ContainsFunc(different, func(e *Event) bool { return c.alike(t, source, e, g.Final) }) {
 			different = append(different, g.Final)
 		}
 	}
@@ -326,12 +342,12 @@ func (p Place) Result(t study.Task, source Source) (*Result, error) {
 	}
 	miss := func(n int, one, many, format string, args ...any) { add(&r.Missing, n, one, many, format, args...) }
 	add(&r.Notes, alone, "answer is", "answers are", " of one person alone")
-	add(&r.Notes, outdated, "decision is", "decisions are", " not used: an answer changed since, and people agree")
+	add(&r.Notes, outdated, "decision is", "decisions are", " not used: there are other answers since, and people agree")
 	add(&r.Notes, texts, "answer has", "answers have", " texts in which people differ: those of who started first count")
 	miss(open, "subject has", "subjects have", " no answer")
 	miss(skipped, "subject was", "subjects were", " skipped: answer it, or draw the task anew under another name")
 	miss(r.Differ, "subject has", "subjects have", " answers that differ: decide with `scruple annotate --adjudicate`")
-	miss(anew, "of them was", "of them were", " decided, but an answer changed since")
+	miss(anew, "of them was", "of them were", " decided, but there are other answers since")
 	if len(stale) > 0 {
 		miss(len(stale), "subject was", "subjects were", ", such as %s, judged by a text that the study no longer shows: restore the text, or draw the task anew under another name", stale[0])
 	}

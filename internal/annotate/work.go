@@ -461,7 +461,7 @@ func (p Place) Adopt(t study.Task, person, by string) (*Work, error) {
 func (p Place) Everyone(task string) ([]*Work, error) { return p.everyone(task, p.ReadWork) }
 
 func (p Place) everyone(task string, read func(task, person string) (*Work, error)) (all []*Work, err error) {
-	names, errPeople := p.people(task)
+	names, errPeople := p.People(task)
 	order, errOrder := p.starters(task)
 	heads, errHeads := entriesOf[head](p, headEntry, task)
 	if err := errors.Join(errPeople, errOrder, errHeads); err != nil {

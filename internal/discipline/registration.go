@@ -264,7 +264,7 @@ func (s *Subject) budget(ctx context.Context, db *store.DB, book Book, now time.
 	return list, nil
 }
 
-// Cycles is the budget of revision cycles, of which none is counted.
+// Cycles is the budget of revision cycles, with none used yet.
 func (s *Subject) Cycles() analyse.Used {
 	return analyse.Used{Name: "revision cycles", Allowed: limit(s.Study.Budget.Cycles)}
 }

@@ -6,6 +6,7 @@ package errno
 
 import (
 	"errors"
+	"slices"
 	"syscall"
 )
 
@@ -15,13 +16,5 @@ type Kind []syscall.Errno
 // Of reports whether an error has this reason.
 func (k Kind) Of(err error) bool {
 	var no syscall.Errno
-	if !errors.As(err, &no) {
-		return false
-	}
-	for _, n := range k {
-		if n == no {
-			return true
-		}
-	}
-	return false
+	return errors.As(err, &no) && slices.Contains(k, no)
 }

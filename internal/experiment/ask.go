@@ -59,7 +59,7 @@ func (r *Run) Left(ctx context.Context, part Part) (*Left, error) {
 	return l, nil
 }
 
-// leftOf is what is left of a part, of which nothing is counted.
+// leftOf is what is left of a part, with nothing counted yet.
 func (r *Run) leftOf(part Part, p *store.Progress) (*Left, error) {
 	selected, err := r.selected(part)
 	return &Left{progress: p, part: part, selected: selected}, err

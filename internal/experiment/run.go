@@ -33,7 +33,7 @@ type Run struct {
 	SeenTest int
 	// Agreements are those of people, for rules.
 	Agreements []analyse.Agreement
-	// Unused are warnings about answers of people that do not count, for reports.
+	// Unused are warnings about answers of people that do not count, or are not here, for reports.
 	Unused []string
 	// Scored is told how many trials are scored; nil tells nobody.
 	Scored func(trials int)

@@ -35,7 +35,7 @@ func (r Rule) unscored(a *analyse.Analysis, state State) string {
 		return ""
 	}
 	if len(gaps) > mostCorners && apart {
-		return fmt.Sprintf("scores are missing of too many results to try all of their ends together (more than %d), split the rule: %s", mostCorners, strings.Join(missing, ", "))
+		return fmt.Sprintf("scores are missing of too many results to try all of their ends together (more than %d); split the rule. Missing: %s", mostCorners, strings.Join(missing, ", "))
 	}
 	for _, way := range corners(len(gaps)) {
 		var c Condition
@@ -622,36 +622,21 @@ func (r Rule) reversal(a *analyse.Analysis, state State) string {
 			said = cmp.Or(said, fmt.Sprintf("how its errors enter is not known, since %d results lack scores", len(gaps)))
 			return
 		}
-		size := func(k int) float64 { return most * float64(k) / steps }
-		reversed := func(by float64) bool {
+		by, found := leastError(most, least, stride, func(by float64) bool {
 			moved := *a
 			moved.Estimates, moved.Comparisons = slices.Clone(a.Estimates), slices.Clone(a.Comparisons)
 			move(&moved, analyse.Number(by))
 			return r.apply(&moved).State != state
-		}
-		for k, found := stride, false; k <= steps && !found && size(k-stride) < least; k += stride {
-			for _, sign := range []float64{1, -1} {
-				if !reversed(sign * size(k)) {
-					continue
-				}
-				found = true
-				at := k - stride + 1
-				for at < k && !reversed(sign*size(at)) {
-					at++
-				}
-				if size(at) >= least {
-					continue
-				}
-				least = size(at)
-				shown := fmt.Sprintf("%.3g", least)
-				if m.Max == 1 && m.Min >= -1 {
-					shown = fmt.Sprintf("%.2g points", 100*least)
-				}
-				said = fmt.Sprintf(between, shown)
+		})
+		if found {
+			shown := fmt.Sprintf("%.3g", by)
+			if m.Max == 1 && m.Min >= -1 {
+				shown = fmt.Sprintf("%.2g points", 100*by)
 			}
+			least, said = by, fmt.Sprintf(between, shown)
 		}
 		if stride > 1 {
-			said = cmp.Or(said, fmt.Sprintf("its errors are tried at multiples of %.3g alone, since %d results lack scores", size(stride), len(gaps)))
+			said = cmp.Or(said, fmt.Sprintf("its errors are tried at multiples of %.3g alone, since %d results lack scores", most*float64(stride)/steps, len(gaps)))
 		}
 	}
 	for i, c := range a.Comparisons {
@@ -671,6 +656,27 @@ func (r Rule) reversal(a *analyse.Analysis, state State) string {
 		}
 	}
 	return said
+}
+
+// leastError finds the smallest error below a limit, of either sign, that reverses a rule: it tries each
+// stride-th step up to most, and then the steps before the one that does.
+func leastError(most, limit float64, stride int, reversed func(by float64) bool) (least float64, found bool) {
+	size := func(k int) float64 { return most * float64(k) / steps }
+	for k := stride; k <= steps && !found && size(k-stride) < limit; k += stride {
+		for _, sign := range []float64{1, -1} {
+			if !reversed(sign * size(k)) {
+				continue
+			}
+			at := k - stride + 1
+			for at < k && !reversed(sign*size(at)) {
+				at++
+			}
+			if size(at) < limit {
+				least, limit, found = size(at), size(at), true
+			}
+		}
+	}
+	return least, found
 }
 
 func judgeAlone(a *analyse.Analysis, arm, metric string) bool {

@@ -10,10 +10,10 @@ import (
 )
 
 // PeopleDiff is how verdicts of people differ from those in force: of each step, those that a
-// run lacks, and those that no longer count.
-type PeopleDiff struct{ Lacking, Outdated map[string]int }
+// run lacks, those that no longer count, and those in force of people whose answers are away.
+type PeopleDiff struct{ Lacking, Outdated, Away map[string]int }
 
-// Len counts the verdicts.
+// Len counts the verdicts that differ.
 func (d PeopleDiff) Len() (n int) {
 	for _, by := range []map[string]int{d.Lacking, d.Outdated} {
 		for _, of := range by {
@@ -24,25 +24,26 @@ func (d PeopleDiff) Len() (n int) {
 }
 
 // SetPeople makes the verdicts in list those of people that are in force, in one transaction:
-// it appends what the run lacks, and what is not in list becomes stale. Verdicts on trials that
-// the run does not have are left out.
-func (db *DB) SetPeople(ctx context.Context, run *Run, list []eval.PersonVerdict) (PeopleDiff, error) {
-	d, err := db.PeopleDiff(ctx, run, list)
+// it appends what the run lacks, and what is not in list becomes stale, but not what people said
+// whose answers to a step are away: nothing shows that it changed. Verdicts on trials that the run
+// does not have are left out.
+func (db *DB) SetPeople(ctx context.Context, run *Run, list []eval.PersonVerdict, away func(step, person string) bool) (PeopleDiff, error) {
+	d, err := db.PeopleDiff(ctx, run, list, away)
 	if err != nil || d.Len() == 0 {
 		return d, err
 	}
-	err = db.rewrite(ctx, run, func(x *steps) { d = x.people(run, list, true) })
+	err = db.rewrite(ctx, run, func(x *steps) { d = x.people(run, list, away, true) })
 	return d, err
 }
 
 // PeopleDiff says what SetPeople would change.
-func (db *DB) PeopleDiff(ctx context.Context, run *Run, list []eval.PersonVerdict) (PeopleDiff, error) {
+func (db *DB) PeopleDiff(ctx context.Context, run *Run, list []eval.PersonVerdict, away func(step, person string) bool) (PeopleDiff, error) {
 	db, err := db.withRows(ctx, run)
 	if err != nil {
 		return PeopleDiff{}, err
 	}
 	x := &steps{ctx: ctx, on: db.sql}
-	d := x.people(run, list, false)
+	d := x.people(run, list, away, false)
 	return d, db.explain(x.err)
 }
 
@@ -54,9 +55,9 @@ type personKey struct {
 }
 
 // people compares verdicts of people with those in force, and puts them in force if set says so.
-func (x *steps) people(run *Run, said []eval.PersonVerdict, set bool) PeopleDiff {
+func (x *steps) people(run *Run, said []eval.PersonVerdict, away func(step, person string) bool, set bool) PeopleDiff {
 	const ofOne = ` run = ? AND source = ? AND trial = ? AND item = ? AND unit = ? AND step = ? AND judge = ? AND round = ?`
-	d, has := PeopleDiff{map[string]int{}, map[string]int{}}, map[personKey]bool{}
+	d, has := PeopleDiff{map[string]int{}, map[string]int{}, map[string]int{}}, map[personKey]bool{}
 	for _, v := range said {
 		id := int64(0)
 		if v.Trial.Arm != "" {
@@ -81,7 +82,11 @@ func (x *steps) people(run *Run, said []eval.PersonVerdict, set bool) PeopleDiff
 		}
 	}
 	for _, k := range list[personKey](x, `SELECT DISTINCT trial, item, unit, step, judge, round FROM verdicts WHERE run = ? AND source = ? AND NOT stale`, run.N, string(eval.ByHuman)) {
-		if !has[k] {
+		switch {
+		case has[k]:
+		case away != nil && away(k.Step, k.Judge):
+			d.Away[k.Step]++
+		default:
 			d.Outdated[k.Step]++
 			if set {
 				x.exec(`UPDATE verdicts SET stale = TRUE WHERE`+ofOne, k.args(run)...)

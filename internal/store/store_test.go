@@ -414,7 +414,7 @@ func testVerdicts(t *testing.T, place place) {
 	}
 	itself := eval.Trial{Item: trial.Item}
 	if _, err := db.SetPeople(t.Context(), r, []eval.PersonVerdict{{Trial: trial, Verdict: human("anna", 1, "no")}, {Trial: trial, Verdict: human("ben", 1, "no")},
-		{Trial: trial, Verdict: human("anna", 1, "yes")}, {Trial: trial, Verdict: human("anna", 2, "no")}, {Trial: itself, Verdict: human("ben", 1, "hard")}}); err != nil {
+		{Trial: trial, Verdict: human("anna", 1, "yes")}, {Trial: trial, Verdict: human("anna", 2, "no")}, {Trial: itself, Verdict: human("ben", 1, "hard")}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	rule.Round = 1
@@ -469,16 +469,21 @@ func testVerdictsOfPeopleThatNoLongerCount(t *testing.T, place place) {
 		said              []eval.PersonVerdict
 		lacking, outdated map[string]int
 		onTrial, onItem   []eval.Verdict
+		away              string // whose answers are not here
 	}{
-		{"first", []eval.PersonVerdict{was, ben, hard}, map[string]int{"label": 2, "hard": 1}, map[string]int{}, []eval.Verdict{was.Verdict, ben.Verdict, rule}, []eval.Verdict{hard.Verdict}},
-		{"corrected", []eval.PersonVerdict{anna, ben, hard}, map[string]int{"label": 1}, map[string]int{}, []eval.Verdict{anna.Verdict, ben.Verdict, rule}, []eval.Verdict{hard.Verdict}},
-		{"gone", []eval.PersonVerdict{ben}, map[string]int{}, map[string]int{"label": 1, "hard": 1}, []eval.Verdict{ben.Verdict, rule}, nil},
-		{"still gone", []eval.PersonVerdict{ben}, map[string]int{}, map[string]int{}, []eval.Verdict{ben.Verdict, rule}, nil},
-		{"back", []eval.PersonVerdict{anna, ben, hard}, map[string]int{"label": 1, "hard": 1}, map[string]int{}, []eval.Verdict{anna.Verdict, ben.Verdict, rule}, []eval.Verdict{hard.Verdict}},
+		{"first", []eval.PersonVerdict{was, ben, hard}, map[string]int{"label": 2, "hard": 1}, map[string]int{}, []eval.Verdict{was.Verdict, ben.Verdict, rule}, []eval.Verdict{hard.Verdict}, ""},
+		{"away", []eval.PersonVerdict{was}, map[string]int{}, map[string]int{}, []eval.Verdict{was.Verdict, ben.Verdict, rule}, []eval.Verdict{hard.Verdict}, "ben"},
+		{"corrected", []eval.PersonVerdict{anna, ben, hard}, map[string]int{"label": 1}, map[string]int{}, []eval.Verdict{anna.Verdict, ben.Verdict, rule}, []eval.Verdict{hard.Verdict}, ""},
+		{"gone", []eval.PersonVerdict{ben}, map[string]int{}, map[string]int{"label": 1, "hard": 1}, []eval.Verdict{ben.Verdict, rule}, nil, ""},
+		{"still gone", []eval.PersonVerdict{ben}, map[string]int{}, map[string]int{}, []eval.Verdict{ben.Verdict, rule}, nil, ""},
+		{"back", []eval.PersonVerdict{anna, ben, hard}, map[string]int{"label": 1, "hard": 1}, map[string]int{}, []eval.Verdict{anna.Verdict, ben.Verdict, rule}, []eval.Verdict{hard.Verdict}, ""},
 	} {
-		want := store.PeopleDiff{Lacking: s.lacking, Outdated: s.outdated}
-		for _, compare := range []func(context.Context, *store.Run, []eval.PersonVerdict) (store.PeopleDiff, error){db.PeopleDiff, db.SetPeople} {
-			got, err := compare(t.Context(), r, s.said)
+		want := store.PeopleDiff{Lacking: s.lacking, Outdated: s.outdated, Away: map[string]int{}}
+		if s.away != "" {
+			want.Away = map[string]int{"label": 1, "hard": 1}
+		}
+		for _, compare := range []func(context.Context, *store.Run, []eval.PersonVerdict, func(step, person string) bool) (store.PeopleDiff, error){db.PeopleDiff, db.SetPeople} {
+			got, err := compare(t.Context(), r, s.said, func(_, person string) bool { return person == s.away })
 			if d := cmp.Diff(want, got); d != "" || err != nil {
 				t.Errorf("%s: %v (-want +got)\n%s", s.name, err, d)
 			}
