@@ -57,10 +57,36 @@ type Registration struct {
 	Parts  []eval.Part `json:"parts"`
 	// Judge is the accuracy of the judge that TEST uses; nil if DEV did not measure it.
 	Judge *Measured `json:"judge,omitempty"`
-	// Inputs are the hashes of the inputs of the items, sorted; of more than
-	// [MostInputs] items the first ones. The first hashes of two large sets that
-	// share items share some too.
+	Hashes
+}
+
+// Hashes are those by which the ledger knows items, sorted; of more than [MostInputs] the first
+// ones. The first hashes of two large sets that share items share some too.
+type Hashes struct {
 	Inputs []string `json:"inputs,omitempty"`
+	// Materials are of items that have such a hash. Ledgers of earlier versions have none.
+	Materials []string `json:"materials,omitempty"`
+}
+
+// hashesOf are those of items.
+func hashesOf(items []eval.Item) (h Hashes) {
+	for _, it := range items {
+		h.Inputs = append(h.Inputs, it.Input.String())
+		if it.Material != 0 {
+			h.Materials = append(h.Materials, it.Material.String())
+		}
+	}
+	for _, list := range []*[]string{&h.Inputs, &h.Materials} {
+		slices.Sort(*list)
+		*list = (*list)[:min(len(*list), MostInputs)]
+	}
+	return h
+}
+
+// shared returns what counts the items that others have in common with these.
+func (h Hashes) shared() func(others Hashes) int {
+	inputs, materials := setOf(h.Inputs), setOf(h.Materials)
+	return func(others Hashes) int { return max(count(inputs, others.Inputs), count(materials, others.Materials)) }
 }
 
 // A Measured is the accuracy of a judge in a DEV run.
@@ -126,8 +152,8 @@ type TestRun struct {
 	Store  string         `json:"store"`
 	Digest string         `json:"registration"`     // of what ran
 	Budget []analyse.Used `json:"budget,omitempty"` // what was used before it
-	Inputs []string       `json:"inputs,omitempty"`
-	Arms   []Arm          `json:"arms,omitempty"` // without those that calibrate
+	Hashes
+	Arms []Arm `json:"arms,omitempty"` // without those that calibrate
 }
 
 // A RunKey tells runs of all stores apart: by the time, too.
@@ -152,11 +178,11 @@ type Arm struct {
 // Those of an earlier entry are not repeated.
 type Seen struct {
 	Owner
-	Split   string   `json:"split,omitempty"` // "" for a study without splits
-	Run     string   `json:"run"`
-	Created string   `json:"created_at"`
-	Store   string   `json:"store"`
-	Inputs  []string `json:"inputs"`
+	Split   string `json:"split,omitempty"` // "" for a study without splits
+	Run     string `json:"run"`
+	Created string `json:"created_at"`
+	Store   string `json:"store"`
+	Hashes
 }
 
 func (s Seen) key() RunKey { return RunKey{s.Owner, s.Run, s.Created} }
@@ -484,11 +510,11 @@ func (b Book) owners(k RunKey) []Owner {
 	return list
 }
 
-// Registered returns the registration that has the most of some inputs, and how many.
-func (b Book) Registered(inputs []string) (r Entry[Registration], n int) {
-	has := setOf(inputs)
+// Registered returns the registration that has the most of some items, and how many.
+func (b Book) Registered(items Hashes) (r Entry[Registration], n int) {
+	shared := items.shared()
 	for _, e := range b.Registrations {
-		if k := count(has, e.Data.Inputs); k > n {
+		if k := shared(e.Data.Hashes); k > n {
 			r, n = e, k
 		}
 	}
@@ -537,15 +563,15 @@ func (b Book) SeenBefore(now Registration, seen []string) []string {
 
 // seenBefore is [Book.SeenBefore] with the number of the newest entry that says so, or 0.
 func (b Book) seenBefore(now Registration, seen []string) (reasons []string, last int) {
-	has := setOf(now.Inputs)
+	shared := now.shared()
 	for _, t := range b.Tests {
-		if t.Data.Is(now.Owner) || count(has, t.Data.Inputs) > 0 {
+		if t.Data.Is(now.Owner) || shared(t.Data.Hashes) > 0 {
 			last = max(last, t.Seq)
 			reasons = append(reasons, fmt.Sprintf("TEST runs once, and %s began on %s (entry %d of the ledger, store %s)", t.Data.Run, Day(t.At), t.Seq, t.Data.Store))
 		}
 	}
 	for _, s := range b.Seen {
-		if n := count(has, s.Data.Inputs); n > 0 {
+		if n := shared(s.Data.Hashes); n > 0 {
 			last = max(last, s.Seq)
 			reasons = append(reasons, fmt.Sprintf("run %s of study %s had %d of the items outside of a TEST run, on %s (entry %d of the ledger, store %s)",
 				s.Data.Run, s.Data.Study, n, Day(s.At), s.Seq, s.Data.Store))

@@ -23,7 +23,7 @@ func (s *Subject) CheckRegistered(a Attempt) error {
 		return err
 	}
 	now := s.registrationIn(book)
-	r, n := book.Registered(now.Inputs)
+	r, n := book.Registered(hashesOf(s.Items))
 	if n == 0 || book.Accepts(now) {
 		return nil
 	}
@@ -49,6 +49,10 @@ func (s *Subject) RecordSeen(db *store.DB, r *store.Run, by string, asked map[st
 			test[it.Input.String()] = it.Split == study.SplitTest
 		}
 	}
+	among := func(inputs []string) Hashes {
+		has := setOf(inputs)
+		return hashesOf(slices.DeleteFunc(slices.Clone(s.Items), func(it eval.Item) bool { return !has[it.Input.String()] }))
+	}
 	book, err := s.Book()
 	if err != nil || len(book.Unseen(inputs)) == 0 {
 		return 0, err
@@ -56,7 +60,7 @@ func (s *Subject) RecordSeen(db *store.DB, r *store.Run, by string, asked map[st
 	err = s.write(by, func(desk *Desk) error {
 		unseen := desk.Book.Unseen(inputs)
 		tests = count(test, unseen)
-		return desk.Add(Seen{Owner: s.Owner(), Split: s.Study.Split, Run: r.ID, Created: Created(r), Store: s.storeBeside(db), Inputs: unseen})
+		return desk.Add(Seen{Owner: s.Owner(), Split: s.Study.Split, Run: r.ID, Created: Created(r), Store: s.storeBeside(db), Hashes: among(unseen)})
 	})
 	return tests, err
 }
@@ -119,7 +123,7 @@ func (s *Subject) BeginTest(ctx context.Context, db *store.DB, a Attempt, start 
 		if err != nil {
 			return err
 		}
-		t := TestRun{RunKey: RunKey{now.Owner, run.ID, Created(run)}, Store: s.storeBeside(db), Digest: now.Digest, Inputs: now.Inputs}
+		t := TestRun{RunKey: RunKey{now.Owner, run.ID, Created(run)}, Store: s.storeBeside(db), Digest: now.Digest, Hashes: now.Hashes}
 		for _, a := range s.Arms {
 			if a.Role == eval.RoleArm {
 				t.Arms = append(t.Arms, Arm{ID: a.ID, Hash: a.Hash})

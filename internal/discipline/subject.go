@@ -10,8 +10,8 @@
 //
 // The ledger is that of the study's folder or repository ([ledger.Find]), wherever the
 // store is, so that another store or folder does not make a second TEST run the first
-// one. Items are compared by the hashes of their inputs, so that another name of the
-// study does not either.
+// one. Items are compared by the hashes of their inputs and of what they are about, so that
+// another name of the study, or of a schema, does not either.
 //
 // The package must not know suites or models, and reads no answer: of a store it reads
 // which runs there are, their items and their progress.
