@@ -263,6 +263,9 @@ type Book struct {
 	Blind         []Entry[Blind]
 	Kits          []Entry[Kit]
 	Commitments   []Entry[Commitment]
+	// Above are what the ledgers above it say, of which the items count, and the runs that it does
+	// not have: see [ledger.Above].
+	Above []Book
 }
 
 // Read reads and checks a ledger. One that does not exist has no entries.
@@ -272,6 +275,18 @@ func Read(path string) (Book, error) {
 		return Book{}, err
 	}
 	return bookOf(path, entries)
+}
+
+// readAbove reads what the ledgers above that of a study file say.
+func readAbove(study string) (list []Book, err error) {
+	for _, path := range ledger.Above(filepath.Dir(study)) {
+		b, err := Read(path)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, b)
+	}
+	return list, nil
 }
 
 func bookOf(path string, entries []ledger.Entry) (Book, error) {
@@ -393,8 +408,10 @@ func (c Commitment) String() string {
 	return fmt.Sprintf("study %s: %s committed to data with SHA-256 %s", c.Study, c.Who, c.Data)
 }
 
-// Empty reports whether the ledger says nothing of TEST.
-func (b Book) Empty() bool { return len(b.Registrations)+len(b.Tests) == 0 }
+// Empty reports whether the ledger, and those above, say nothing of TEST.
+func (b Book) Empty() bool {
+	return len(b.Registrations)+len(b.Tests) == 0 && !slices.ContainsFunc(b.Above, func(above Book) bool { return !above.Empty() })
+}
 
 // of returns the entries of some studies.
 func of[T interface{ Is(Owner) bool }](list []Entry[T], studies ...Owner) []Entry[T] {
@@ -510,15 +527,17 @@ func (b Book) owners(k RunKey) []Owner {
 	return list
 }
 
-// Registered returns the registration that has the most of some items, and how many.
-func (b Book) Registered(items Hashes) (r Entry[Registration], n int) {
+// Registered returns the registration that has the most of some items, how many, and its ledger.
+func (b Book) Registered(items Hashes) (r Entry[Registration], n int, in string) {
 	shared := items.shared()
-	for _, e := range b.Registrations {
-		if k := shared(e.Data.Hashes); k > n {
-			r, n = e, k
+	for _, book := range append([]Book{b}, b.Above...) {
+		for _, e := range book.Registrations {
+			if k := shared(e.Data.Hashes); k > n {
+				r, n, in = e, k, book.Path
+			}
 		}
 	}
-	return r, n
+	return r, n, in
 }
 
 // Changes lists what differs between the newest registration of a study and what
@@ -561,20 +580,41 @@ func (b Book) SeenBefore(now Registration, seen []string) []string {
 	return reasons
 }
 
-// seenBefore is [Book.SeenBefore] with the number of the newest entry that says so, or 0.
+// seenBefore is [Book.SeenBefore] with the number of the newest entry that says so, or 0. Of a
+// ledger above, it is that of the newest unblinding before its entry.
 func (b Book) seenBefore(now Registration, seen []string) (reasons []string, last int) {
 	shared := now.shared()
-	for _, t := range b.Tests {
-		if t.Data.Is(now.Owner) || shared(t.Data.Hashes) > 0 {
-			last = max(last, t.Seq)
-			reasons = append(reasons, fmt.Sprintf("TEST runs once, and %s began on %s (entry %d of the ledger, store %s)", t.Data.Run, Day(t.At), t.Seq, t.Data.Store))
+	for i, book := range append([]Book{b}, b.Above...) {
+		in, above := "the ledger", i > 0
+		if above {
+			in = book.Path
 		}
-	}
-	for _, s := range b.Seen {
-		if n := shared(s.Data.Hashes); n > 0 {
-			last = max(last, s.Seq)
-			reasons = append(reasons, fmt.Sprintf("run %s of study %s had %d of the items outside of a TEST run, on %s (entry %d of the ledger, store %s)",
-				s.Data.Run, s.Data.Study, n, Day(s.At), s.Seq, s.Data.Store))
+		behind := func(seq int, at string) {
+			if !above {
+				last = max(last, seq)
+				return
+			}
+			for _, u := range b.Unblindings {
+				if u.At < at {
+					last = max(last, u.Seq)
+				}
+			}
+		}
+		for _, t := range book.Tests {
+			if _, known := b.Test(t.Data.RunKey); above && known || shared(t.Data.Hashes) == 0 && (above || !t.Data.Is(now.Owner)) {
+				continue
+			}
+			behind(t.Seq, t.At)
+			reasons = append(reasons, fmt.Sprintf("TEST runs once, and %s began on %s (entry %d of %s, store %s)", t.Data.Run, Day(t.At), t.Seq, in, t.Data.Store))
+		}
+		for _, s := range book.Seen {
+			n := shared(s.Data.Hashes)
+			if n == 0 || above && b.Saw(s.Data.key()) {
+				continue
+			}
+			behind(s.Seq, s.At)
+			reasons = append(reasons, fmt.Sprintf("run %s of study %s had %d of the items outside of a TEST run, on %s (entry %d of %s, store %s)",
+				s.Data.Run, s.Data.Study, n, Day(s.At), s.Seq, in, s.Data.Store))
 		}
 	}
 	for _, s := range seen {
@@ -629,7 +669,10 @@ func Open(study, by string, now func() time.Time) (*Desk, error) {
 		return nil, err
 	}
 	d := &Desk{log: log, at: now, by: by}
-	if d.Book, err = bookOf(path, log.Entries()); err != nil {
+	if d.Book, err = bookOf(path, log.Entries()); err == nil {
+		d.Book.Above, err = readAbove(study)
+	}
+	if err != nil {
 		log.Close()
 		return nil, err
 	}
@@ -655,7 +698,9 @@ func (d *Desk) Add(r record) error {
 	if _, err := d.log.Append(d.at(), d.by, r.kind(), r); err != nil {
 		return err
 	}
+	above := d.Book.Above
 	var err error
 	d.Book, err = bookOf(d.Book.Path, d.log.Entries())
+	d.Book.Above = above
 	return err
 }

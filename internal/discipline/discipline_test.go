@@ -82,7 +82,7 @@ func TestStart(t *testing.T) {
 	// A new registration does not.
 	step(desk.Add(changed))
 	refused(changed, nil, "one-2", "one-3")
-	if r, n := desk.Book.Registered(discipline.Hashes{Inputs: []string{"b", "q"}}); n != 1 || r.Data.Study != "one" {
+	if r, n, _ := desk.Book.Registered(discipline.Hashes{Inputs: []string{"b", "q"}}); n != 1 || r.Data.Study != "one" {
 		t.Errorf("registered: %d items of %s", n, r.Data.Study)
 	}
 

@@ -27,7 +27,7 @@ func TestMaterials(t *testing.T) {
 		{"other inputs in a ledger of an earlier version", Hashes{Inputs: registered.Inputs}, now, 0},
 	} {
 		book := Book{Registrations: []Entry[Registration]{{Data: Registration{Hashes: c.ledger}}}}
-		if _, n := book.Registered(hashesOf(c.items)); n != c.want {
+		if _, n, _ := book.Registered(hashesOf(c.items)); n != c.want {
 			t.Errorf("%s: %d items are registered, want %d", c.name, n, c.want)
 		}
 	}

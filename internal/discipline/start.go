@@ -23,11 +23,11 @@ func (s *Subject) CheckRegistered(a Attempt) error {
 		return err
 	}
 	now := s.registrationIn(book)
-	r, n := book.Registered(hashesOf(s.Items))
+	r, n, in := book.Registered(hashesOf(s.Items))
 	if n == 0 || book.Accepts(now) {
 		return nil
 	}
-	reason := fmt.Sprintf("%s of the study are in the TEST set that study %s registered (entry %d of %s)", text.Plural(n, "item", "items"), r.Data.Study, r.Seq, book.Path)
+	reason := fmt.Sprintf("%s of the study are in the TEST set that study %s registered (entry %d of %s)", text.Plural(n, "item", "items"), r.Data.Study, r.Seq, in)
 	if a.Unblind == "" {
 		return NotAllowed("%s: run them with --split test, leave them out with --split dev, or give the reason with --unblind, which is recorded for good", reason)
 	}

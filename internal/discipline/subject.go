@@ -92,6 +92,9 @@ func (s *Subject) Book() (Book, error) { return BookOf(s.File.Path) }
 // BookOf reads the ledger of a study file.
 func BookOf(study string) (Book, error) {
 	book, err := Read(Path(study))
+	if err == nil {
+		book.Above, err = readAbove(study)
+	}
 	if err != nil {
 		return book, &NotAllowedError{err}
 	}
