@@ -63,8 +63,9 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 		return Result{}, err
 	}
 	stored := &reader{ctx: ctx, run: r.Record}
-	progress, sums, left := read(stored, r.db.Progress), read(stored, r.db.CallSums), read(stored, r.db.LeftPlan)
-	events, failures := read(stored, r.db.Events), read(stored, r.db.JudgeErrors)
+	progress, sums := read(stored, r.db.Progress), read(stored, r.db.CallSums)
+	failures, events := read(stored, r.db.JudgeErrors), read(stored, r.db.Events)
+	history := read(stored, func(ctx context.Context, of *store.Run) (rulesHistory, error) { return r.rulesNow(ctx, r.db, of) })
 	if stored.err != nil {
 		return Result{}, stored.err
 	}
@@ -72,32 +73,15 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 	if err != nil {
 		return Result{}, err
 	}
-	if from.Asked, err = r.askedOf(ctx, sums); err != nil {
-		return Result{}, err
-	}
-	if from.Ratings, err = r.ratings(scorer, r.cases(ctx, r.db, r.Record, false)); err != nil {
-		return Result{}, err
-	}
 	q := r.runQuestion(progress)
-	q.Run.JudgeErrors = failures
-	if err := r.addHistory(ctx, &q, events, sums); err != nil {
+	q.Run.JudgeErrors, q.Calibration, q.Samples = failures, calibration, samples
+	if err := r.addHistory(ctx, &q, events, history, sums); err != nil {
 		return Result{}, err
 	}
-	looked, err := r.addLooks(ctx, &q, events, progress, left)
+	looked, err := r.addLooks(ctx, &q, events, progress)
 	if err != nil {
 		return Result{}, err
 	}
-	history, err := r.rulesNow(ctx, r.db, r.Record)
-	if err != nil {
-		return Result{}, err
-	}
-	q.Unplanned = r.unplanned(history.first())
-	if r.rules.Empty() { // else the verdict says them
-		for _, change := range history.changes() {
-			q.Run.History = append(q.Run.History, "after results were seen: "+change)
-		}
-	}
-	q.Calibration, q.Samples = calibration, samples
 	analysis, err := collector.Analyse(q, from)
 	if err != nil {
 		return Result{}, err
@@ -119,7 +103,7 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 // scores scores every case and collects the scores.
 func (r *Run) scores(ctx context.Context, scorer eval.Scorer, collector *analyse.Collector) iter.Seq2[eval.Scored, error] {
 	return func(yield func(eval.Scored, error) bool) {
-		next, stop := iter.Pull2(r.db.Taken(ctx, r.Record))
+		next, stop := r.taken(ctx, "scoring")
 		defer stop()
 		var taken []eval.Taken
 		given := map[string]bool{}
@@ -131,9 +115,7 @@ func (r *Run) scores(ctx context.Context, scorer eval.Scorer, collector *analyse
 			taken = taken[:0]
 			for i := 0; err == nil && i < len(s.Trials); i++ {
 				var t eval.Taken
-				if t, err, _ = next(); err == nil && t.Trial != s.Trials[i].Trial {
-					err = fmt.Errorf("scoring %v: the store has the calls of %v in its place", s.Trials[i].Trial, t.Trial)
-				}
+				t, err = next(s.Trials[i].Trial)
 				t.Given = t.Given || given[t.Arm]
 				taken = append(taken, t)
 			}
@@ -222,8 +204,15 @@ func (r *Run) sources(ctx context.Context, scorer eval.Scorer, sums store.CallSu
 	if r.Study.Output.Latency {
 		from.Latencies, err = r.db.Latencies(ctx, r.Record)
 	}
+	if err != nil {
+		return from, err
+	}
 	can := scorer.Capabilities() // those of the calibrated one, as for scores
 	from.Report, from.Pick = can.Report, can.Pick
+	if from.Asked, err = r.askedOf(ctx, sums); err != nil {
+		return from, err
+	}
+	from.Ratings, err = r.ratings(scorer, r.cases(ctx, r.db, r.Record, false))
 	return from, err
 }
 

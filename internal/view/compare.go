@@ -503,8 +503,6 @@ func (v *Viewer) failings(r *request, c contest, units bool) (tables []failingTa
 		if err != nil {
 			return nil, err
 		}
-		of := *r
-		of.run = s.Run
 		outcome, reason := s.x.column("outcome"), s.x.column("reason")
 		counts, shown := map[[2]string]int{}, units && r.study(v, s.Run).err == nil
 		for _, i := range rows {
@@ -512,7 +510,7 @@ func (v *Viewer) failings(r *request, c contest, units bool) (tables []failingTa
 			if !shown {
 				continue
 			}
-			if x, err := v.exhibit(&of, s.x.trial(i)); err == nil {
+			if x, err := v.exhibit(r, s.Run, s.x.trial(i)); err == nil {
 				for _, row := range x.Rows {
 					if row.Note != "" {
 						with.add(text.Shorten(say.PlainLine(row.Note), longestProblem), k, 1)

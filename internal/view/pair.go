@@ -32,9 +32,7 @@ func (v *Viewer) half(r *request, run *store.Run, id int64, metric string) (*hal
 	if h.Row, err = v.DB.Row(r.Context(), run, id); err != nil {
 		return nil, err
 	}
-	of := *r
-	of.run = run
-	if h.exhibit, err = v.exhibit(&of, h.Row.Trial); err != nil {
+	if h.exhibit, err = v.exhibit(r, run, h.Row.Trial); err != nil {
 		h.Missing = err.Error()
 	}
 	if judged, err := v.DB.OutcomeOf(r.Context(), run, id); err == nil {

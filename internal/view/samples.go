@@ -214,7 +214,7 @@ const readAtOnce = 20_000
 
 // brief is a trial in a row, empty if it cannot be shown.
 func (v *Viewer) brief(r *request, t eval.Trial) experiment.Brief {
-	x, err := v.exhibit(r, t)
+	x, err := v.exhibit(r, r.run, t)
 	if err != nil {
 		return experiment.Brief{}
 	}
@@ -240,7 +240,7 @@ func (v *Viewer) search(r *request, x *index, rows []int32, from int, what strin
 		}
 		i := rows[next]
 		var texts []string
-		shown, err := v.exhibit(r, x.trial(i))
+		shown, err := v.exhibit(r, r.run, x.trial(i))
 		if err == nil {
 			texts = []string{shown.Lead, shown.Expected, shown.Raw, shown.Failed}
 			for _, row := range shown.Rows {

@@ -76,7 +76,7 @@ func (v *Viewer) trialPage(r *request) error {
 	data.Outcome, data.Rulings = judged.Outcome, rulings(judged.Verdicts)
 	if row.Kind != "" {
 		metrics := v.metrics(r.Context(), r.run)
-		exhibit, err := v.exhibit(r, row.Trial)
+		exhibit, err := v.exhibit(r, r.run, row.Trial)
 		if err == nil {
 			data.Facts = exhibit.Facts
 			data.Exhibit, err = report.Trial(exhibit, metrics)
@@ -109,8 +109,8 @@ func (v *Viewer) trialPage(r *request) error {
 }
 
 // exhibit shows a trial by the study of its run.
-func (v *Viewer) exhibit(r *request, t eval.Trial) (x eval.Exhibit, err error) {
-	l := r.study(v, r.run)
+func (v *Viewer) exhibit(r *request, run *store.Run, t eval.Trial) (x eval.Exhibit, err error) {
+	l := r.study(v, run)
 	if l.err != nil {
 		return x, l.err
 	}
@@ -320,7 +320,7 @@ func (v *Viewer) callsPage(r *request) error {
 // trialsPerItem is how many trials a page of an item shows beside each other.
 const trialsPerItem = 12
 
-// beside is how many trials are read at a time to find those of an item.
+// beside is how many trials on either side of one are read first to find those of its item.
 const beside = 64
 
 // rowsOf returns the trials of an item in plan order. near is the id of one of them,
@@ -331,34 +331,15 @@ func (v *Viewer) rowsOf(r *request, item string, near int64) (list []store.Row, 
 		return store.Collect(v.DB.RowsOf(r.Context(), r.run, item))
 	}
 	// Trials of an item stand together in the plan.
-	for from := row.Place; from > 0; from -= beside {
-		rows, err := store.Collect(v.DB.Rows(r.Context(), r.run, max(0, from-beside), from))
+	other := func(o store.Row) bool { return o.Trial.Item != item }
+	for n := beside; ; n *= 2 {
+		from, to := max(0, row.Place-n), row.Place+n
+		rows, err := store.Collect(v.DB.Rows(r.Context(), r.run, from, to))
 		if err != nil {
 			return nil, err
 		}
-		first := len(rows)
-		for first > 0 && rows[first-1].Trial.Item == item {
-			first--
-		}
-		list = append(slices.Clone(rows[first:]), list...)
-		if first > 0 {
-			break
-		}
-	}
-	list = append(list, row)
-	for from := row.Place + 1; ; from += beside {
-		rows, err := store.Collect(v.DB.Rows(r.Context(), r.run, from, from+beside))
-		if err != nil {
-			return nil, err
-		}
-		for _, o := range rows {
-			if o.Trial.Item != item {
-				return list, nil
-			}
-			list = append(list, o)
-		}
-		if len(rows) < beside {
-			return list, nil
+		if begun, ended := from == 0 || len(rows) == 0 || other(rows[0]), len(rows) < to-from || other(rows[len(rows)-1]); begun && ended {
+			return slices.DeleteFunc(rows, other), nil
 		}
 	}
 }
@@ -454,7 +435,7 @@ func (v *Viewer) itemTrial(r *request, row store.Row, metric string) (itemTrial,
 	if r.run.Replicates > 1 {
 		t.Name += " #" + strconv.Itoa(row.Trial.Replicate)
 	}
-	x, err := v.exhibit(r, row.Trial)
+	x, err := v.exhibit(r, r.run, row.Trial)
 	if err != nil && row.Kind != "" {
 		t.Missing = err.Error()
 	}
