@@ -57,7 +57,46 @@ type Registration struct {
 	Parts  []eval.Part `json:"parts"`
 	// Judge is the accuracy of the judge that TEST uses; nil if DEV did not measure it.
 	Judge *Measured `json:"judge,omitempty"`
+	Outside
 	Hashes
+}
+
+// Outside is what programs are run with that is not in the files of a study. It is not in digests:
+// who reads results has other values. Ledgers of earlier versions have none.
+type Outside struct {
+	// Environment are the variables that the study passes to programs, with the SHA-256 of their
+	// values, or [Unrecorded].
+	Environment []eval.Part `json:"environment,omitempty"`
+	// Unidentified are the arms with programs of which nothing shows whether they change.
+	Unidentified []string `json:"unidentified,omitempty"`
+}
+
+// Unrecorded stands for the value of a variable that may hold a key: its hash could be guessed.
+const Unrecorded = "not recorded, since it may be a key"
+
+// changes lists the variables that have another value now.
+func (o Outside) changes(now Outside) []string {
+	if len(o.Environment) == 0 {
+		return nil
+	}
+	return eval.DiffParts(brief(o.Environment), brief(now.Environment))
+}
+
+// unknown says what nobody can see a change of.
+func (o Outside) unknown() (list []string) {
+	if len(o.Unidentified) > 0 {
+		list = append(list, "a change of the program is not noticed of arm "+strings.Join(shortened(o.Unidentified), ", "))
+	}
+	var keys []string
+	for _, v := range o.Environment {
+		if v.Value == Unrecorded {
+			keys = append(keys, v.Name)
+		}
+	}
+	if len(keys) > 0 {
+		list = append(list, "values that may be keys are not recorded: "+strings.Join(shortened(keys), ", "))
+	}
+	return list
 }
 
 // Hashes are those by which the ledger knows items, sorted; of more than [MostInputs] the first
@@ -153,6 +192,7 @@ type TestRun struct {
 	Digest string         `json:"registration"`     // of what ran
 	Budget []analyse.Used `json:"budget,omitempty"` // what was used before it
 	Hashes
+	Outside
 	Arms []Arm `json:"arms,omitempty"` // without those that calibrate
 }
 
@@ -355,7 +395,7 @@ func (r Registration) String() string {
 	if r.Judge != nil {
 		judge = "; judge " + r.Judge.String()
 	}
-	return fmt.Sprintf("study %s, %s, %s; SHA-256 %s%s", r.Study, text.Plural(r.Items, "item", "items"), r.Test, r.Digest, judge)
+	return strings.Join(append([]string{fmt.Sprintf("study %s, %s, %s; SHA-256 %s%s", r.Study, text.Plural(r.Items, "item", "items"), r.Test, r.Digest, judge)}, r.unknown()...), "; ")
 }
 
 func (t TestRun) String() string {
@@ -544,7 +584,7 @@ func (b Book) Registered(items Hashes) (r Entry[Registration], n int, in string)
 // would run now. Nil: nothing does, or an unblinding accepted it.
 func (b Book) Changes(now Registration) []string {
 	r, ok := b.Registration(now.Owner)
-	if !ok || r.Data.Digest == now.Digest || b.accepted(now, 0) {
+	if !ok || b.accepted(now, 0) && (r.Data.Digest != now.Digest || b.accepted(now, r.Seq)) {
 		return nil
 	}
 	return r.Data.Differences(now)
@@ -553,7 +593,7 @@ func (b Book) Changes(now Registration) []string {
 // Differences lists what differs between two registrations. It shortens hashes: their
 // first digits tell them apart.
 func (r Registration) Differences(now Registration) []string {
-	return eval.DiffParts(brief(r.Parts), brief(now.Parts))
+	return append(eval.DiffParts(brief(r.Parts), brief(now.Parts)), r.changes(now.Outside)...)
 }
 
 // Accepts reports whether an unblinding accepted what would run now.

@@ -63,7 +63,7 @@ func (s *Subject) registration(judge *Measured) Registration {
 		parts = append(parts, eval.Part{Name: "accuracy of the judge", Value: fmt.Sprintf("%s, SHA-256 %s", judge, dataset.SHA256(data))})
 	}
 	return Registration{Owner: s.Owner(), File: filepath.Base(s.File.Path), Digest: DigestOf(parts), Test: s.plannedTest(),
-		Items: len(s.Items), Parts: parts, Hashes: hashesOf(s.distinct()), Judge: judge}
+		Items: len(s.Items), Parts: parts, Hashes: hashesOf(s.distinct()), Judge: judge, Outside: s.Outside}
 }
 
 // distinct are the items of the study, without the hash of a material that several inputs of the
@@ -165,7 +165,7 @@ func (s *Subject) Preregister(ctx context.Context, db *store.DB, by, unblind str
 		if err != nil {
 			return err
 		}
-		r.Known = again && was.Data.Digest == now.Digest
+		r.Known = again && was.Data.Digest == now.Digest && len(was.Data.changes(now.Outside)) == 0
 		if reasons := desk.Book.SeenBefore(now, seen); len(reasons) > 0 && (!r.Known || len(desk.Book.Objections(now, seen)) > 0) {
 			if err := s.permit(desk, now, reasons, unblind); err != nil {
 				return err

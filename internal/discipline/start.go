@@ -123,7 +123,7 @@ func (s *Subject) BeginTest(ctx context.Context, db *store.DB, a Attempt, start 
 		if err != nil {
 			return err
 		}
-		t := TestRun{RunKey: RunKey{now.Owner, run.ID, Created(run)}, Store: s.storeBeside(db), Digest: now.Digest, Hashes: now.Hashes}
+		t := TestRun{RunKey: RunKey{now.Owner, run.ID, Created(run)}, Store: s.storeBeside(db), Digest: now.Digest, Hashes: now.Hashes, Outside: now.Outside}
 		for _, a := range s.Arms {
 			if a.Role == eval.RoleArm {
 				t.Arms = append(t.Arms, Arm{ID: a.ID, Hash: a.Hash})
@@ -172,6 +172,9 @@ func (s *Subject) resumeTest(ctx context.Context, db *store.DB, desk *Desk, now 
 	reasons, err := s.askedAgain(ctx, db, desk.Book, last, p, a.Part)
 	if err != nil {
 		return false, false, err
+	}
+	if s.Pending(p) || a.Part.RetryFailed {
+		reasons = append(reasons, entry.Data.changes(now.Outside)...)
 	}
 	if e := s.tooManyFailed(p); e != nil && !last.Analysed && !s.Pending(p) && !a.Part.RetryFailed && strings.TrimSpace(a.Unblind) != "" {
 		reasons, shown = []string{fmt.Sprintf("the results of %s are shown although %.1f %% of %s", last.ID, 100*e.Share, e.Of)}, true

@@ -46,6 +46,7 @@ type Subject struct {
 	Version   string // of the program
 	Now       func() time.Time
 	Judge     Judge
+	Outside   Outside
 	// Compares returns the metric if the study compares two arms on it.
 	Compares func(a, b, metric string) (eval.Metric, bool)
 }

@@ -55,6 +55,8 @@ type Verdict struct {
 	Changed []string `json:"rules_changed,omitempty"`
 	// Unblinded lists the reasons for which TEST was looked at again.
 	Unblinded []string `json:"unblinded,omitempty"`
+	// Unknown says of which programs a change since the registration is not noticed.
+	Unknown []string `json:"not_registered,omitempty"`
 	// Ledger says why nothing shows what was registered; "" if something does.
 	Ledger    string `json:"ledger,omitempty"`
 	Simulated bool   `json:"simulated,omitempty"` // some answers or verdicts of judges were simulated
@@ -68,6 +70,9 @@ type Verdict struct {
 func (v *Verdict) Witness(d *analyse.Discipline) {
 	if v != nil && d != nil {
 		v.Unblinded, v.Ledger = d.Reasons(), d.Problem
+		if d.Registration != nil {
+			v.Unknown = d.Registration.Unknown
+		}
 	}
 }
 
