@@ -38,7 +38,7 @@ func (s *Subject) CheckRegistered(a Attempt) error {
 // in another store is not the first look at them. It counts those marked as TEST that the
 // ledger did not have. asked has the items of a part of the run, nil for all.
 func (s *Subject) RecordSeen(db *store.DB, r *store.Run, by string, asked map[string]bool) (tests int, err error) {
-	if !slices.ContainsFunc(s.Items, func(it eval.Item) bool { return it.Split != "" }) {
+	if !slices.ContainsFunc(s.Items, func(it eval.Item) bool { return it.Split != "" }) && !s.namesSplit() {
 		return 0, nil
 	}
 	var inputs []string
@@ -63,6 +63,22 @@ func (s *Subject) RecordSeen(db *store.DB, r *store.Run, by string, asked map[st
 		return desk.Add(Seen{Owner: s.Owner(), Split: s.Study.Split, Run: r.ID, Created: Created(r), Store: s.storeBeside(db), Hashes: among(unseen)})
 	})
 	return tests, err
+}
+
+// namesSplit reports whether the study says which column of its data has the split: an empty name
+// leaves out one that the data have.
+func (s *Subject) namesSplit() bool {
+	for _, section := range s.File.Keys() {
+		var of struct {
+			Columns map[string]string `json:"columns"`
+		}
+		if json.Unmarshal(section, &of) == nil { // others have no such columns
+			if _, ok := of.Columns["split"]; ok {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // storeBeside is the path of a store relative to the folder of the ledger.
