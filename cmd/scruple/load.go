@@ -20,8 +20,11 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/annotate"
 	"github.com/scruple-eval/scruple/internal/blind"
+	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/discipline"
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/model"
 	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -33,11 +36,28 @@ import (
 // experimentEnv returns what experiments need from this program.
 func experimentEnv() experiment.Env {
 	return experiment.Env{
-		Suite:   suiteCalled,
-		Price:   costOf,
-		Now:     time.Now,
-		Version: version(),
+		Suite:     suiteCalled,
+		Price:     costOf,
+		Now:       time.Now,
+		Version:   version(),
+		Variables: variables,
 	}
+}
+
+// variables hashes the values that programs get. A key is not hashed: who has the ledger could try
+// keys until one has its hash.
+func variables(names []string) (list []eval.Part) {
+	for _, name := range names {
+		value, ok := os.LookupEnv(name)
+		said := dataset.SHA256([]byte(value))
+		if model.HoldsKey(name, value) {
+			said = discipline.Unrecorded
+		} else if !ok {
+			said = "not set"
+		}
+		list = append(list, eval.Part{Name: "environment variable " + name, Value: said})
+	}
+	return list
 }
 
 func suiteCalled(name string) (kit.Suite, error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"net/http"
 	"path/filepath"
@@ -165,7 +166,7 @@ func (a *app) pipeline(ctx context.Context, p eval.Pipeline, x *experiment.Exper
 	case "outputs":
 		return a.answers(p, x)
 	case "run":
-		return a.openRunAnswers(ctx, a.storeFor(x.File.Path), p.Target)
+		return a.openRunAnswers(ctx, a.storeFor(x.File.Path), p, x)
 	case "exec":
 		return process.NewExec(p.Target, process.ExecOptions{Dir: x.File.Dir, Pass: x.Study.Execution.Environment, Keys: model.NewKeys(keys...), Changed: func() bool { return p.Changed(false) }})
 	case "http":
@@ -231,10 +232,14 @@ type runAnswers struct {
 	db   *store.DB
 	kept *store.Answers
 	from string
+	// other are the items of which the other run answered another question.
+	other map[string]bool
 }
 
-// openRunAnswers opens the answers of RUN:ARM in a store.
-func (a *app) openRunAnswers(ctx context.Context, path, from string) (*runAnswers, error) {
+// openRunAnswers opens the answers of RUN:ARM in a store, and prints of how many items they
+// answer another question.
+func (a *app) openRunAnswers(ctx context.Context, path string, p eval.Pipeline, x *experiment.Experiment) (*runAnswers, error) {
+	from := p.Target
 	id, arm, _ := strings.Cut(from, ":")
 	db, err := store.OpenRead(ctx, path)
 	if errors.Is(err, store.ErrNotFound) {
@@ -256,10 +261,18 @@ func (a *app) openRunAnswers(ctx context.Context, path, from string) (*runAnswer
 	if err == nil {
 		kept, err = db.Answers(ctx, r, arm)
 	}
+	var other map[string]bool
+	if err == nil {
+		other, err = x.OtherQuestions(ctx, db, r, p)
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("answers of run %s: %w", from, err), db.Close())
 	}
-	return &runAnswers{db, kept, from}, nil
+	if len(other) > 0 {
+		a.warn("arm %s: run %s answered another question of %s (%s): the input changed, or the order of what was shown. The answers are not taken and these trials fail",
+			strings.TrimPrefix(p.Model, eval.PipelinePrefix), r.ID, text.Plural(len(other), "item", "items"), strings.Join(plan.Shorten(slices.Sorted(maps.Keys(other)), 3), ", "))
+	}
+	return &runAnswers{db, kept, from, other}, nil
 }
 
 func (a *runAnswers) Close() error {
@@ -283,11 +296,15 @@ func (a *app) noRun(id, from string, alone bool, err error) (*runAnswers, error)
 var errNoTag = errors.New("no run has the tag yet: this one is the first, and the next run can take its answers")
 
 // Complete gives the answer to the request's item and replicate. A trial that
-// failed in the other run, or is not in it, fails here too.
+// failed in the other run, is not in it, or had another question there, fails here too.
 func (a *runAnswers) Complete(ctx context.Context, r *eval.Request) (eval.Response, error) {
 	replicate := max(1, r.Replicate)
 	if a.kept == nil {
 		return eval.Response{}, &model.Error{Kind: eval.ErrUnavailable, Err: errNoTag, Final: true, Message: fmt.Sprintf("reading the answer of %s: %v", a.from, errNoTag)}
+	}
+	if a.other[r.Item] {
+		return eval.Response{}, &model.Error{Kind: eval.ErrUnavailable, Final: true, Message: fmt.Sprintf("reading the answer of %s: item %q was another question there", a.from, r.Item),
+			Remedy: "run the other study once more with these items, or leave them out"}
 	}
 	o, version, taken, err := a.kept.Get(ctx, r.Item, replicate)
 	if err == nil && o.Kind == eval.Failed {

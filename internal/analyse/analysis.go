@@ -805,6 +805,8 @@ type Registration struct {
 	EntryHash string `json:"entry_hash"`
 	Test      string `json:"planned_test"`
 	Times     int    `json:"times"` // how often the study was registered before it ran
+	// Unknown says of which programs, and of which of their variables, a change is not noticed.
+	Unknown []string `json:"unknown,omitempty"`
 }
 
 // An Unblinding is a reason for which TEST was looked at again, or with changed inputs.

@@ -2,6 +2,7 @@ package annotate
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/md5"
 	"encoding/hex"
 	"errors"
@@ -99,19 +100,24 @@ func (l Lock) shared(items []eval.Item, allowed map[[2]string]bool) (n int, chan
 
 func (l Lock) about() taskOf { return taskOf{l.Study, l.Folder, l.Task} }
 
-// allLocks lists the locks in the ledger of the study, and in that of its store.
+// allLocks lists the locks in the ledger of the study, in that of its store, and in those above.
 func (p Place) allLocks() (list []Lock, err error) {
-	err = each(p, LockEntry, func(_ ledger.Entry, l Lock) { list = append(list, l) })
-	if err != nil || p.Beside == "" {
-		return list, err
+	others := ledger.Above(filepath.Dir(p.Dir))
+	if p.Beside != "" && !slices.ContainsFunc(others, func(above string) bool { same, err := relative(above, p.Beside); return err == nil && same == "." }) {
+		others = append(others, p.Beside)
 	}
-	err = each(Place{Ledger: p.Beside}, LockEntry, func(_ ledger.Entry, l Lock) { // its folders are seen from there
-		at := filepath.Join(filepath.Dir(p.Beside), filepath.FromSlash(l.Folder))
-		if same, err := relative(at, filepath.Dir(p.Dir)); err == nil && same == "." {
-			l.Folder = p.folder()
-		}
-		list = append(list, l)
-	})
+	err = each(p, LockEntry, func(_ ledger.Entry, l Lock) { list = append(list, l) })
+	for _, other := range others {
+		err = cmp.Or(err, each(Place{Ledger: other}, LockEntry, func(_ ledger.Entry, l Lock) { // its folders are seen from there
+			at := filepath.Join(filepath.Dir(other), filepath.FromSlash(l.Folder))
+			if same, err := relative(at, filepath.Dir(p.Dir)); err == nil && same == "." {
+				l.Folder = p.folder()
+			} else if seen, err := relative(filepath.Dir(p.Ledger), at); err == nil {
+				l.Folder = filepath.ToSlash(seen)
+			}
+			list = append(list, l)
+		}))
+	}
 	return list, err
 }
 

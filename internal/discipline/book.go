@@ -57,10 +57,75 @@ type Registration struct {
 	Parts  []eval.Part `json:"parts"`
 	// Judge is the accuracy of the judge that TEST uses; nil if DEV did not measure it.
 	Judge *Measured `json:"judge,omitempty"`
-	// Inputs are the hashes of the inputs of the items, sorted; of more than
-	// [MostInputs] items the first ones. The first hashes of two large sets that
-	// share items share some too.
+	Outside
+	Hashes
+}
+
+// Outside is what programs are run with that is not in the files of a study. It is not in digests:
+// who reads results has other values. Ledgers of earlier versions have none.
+type Outside struct {
+	// Environment are the variables that the study passes to programs, with the SHA-256 of their
+	// values, or [Unrecorded].
+	Environment []eval.Part `json:"environment,omitempty"`
+	// Unidentified are the arms with programs of which nothing shows whether they change.
+	Unidentified []string `json:"unidentified,omitempty"`
+}
+
+// Unrecorded stands for the value of a variable that may hold a key: its hash could be guessed.
+const Unrecorded = "not recorded, since it may be a key"
+
+// changes lists the variables that have another value now.
+func (o Outside) changes(now Outside) []string {
+	if len(o.Environment) == 0 {
+		return nil
+	}
+	return eval.DiffParts(brief(o.Environment), brief(now.Environment))
+}
+
+// unknown says what nobody can see a change of.
+func (o Outside) unknown() (list []string) {
+	if len(o.Unidentified) > 0 {
+		list = append(list, "a change of the program is not noticed of arm "+strings.Join(shortened(o.Unidentified), ", "))
+	}
+	var keys []string
+	for _, v := range o.Environment {
+		if v.Value == Unrecorded {
+			keys = append(keys, v.Name)
+		}
+	}
+	if len(keys) > 0 {
+		list = append(list, "values that may be keys are not recorded: "+strings.Join(shortened(keys), ", "))
+	}
+	return list
+}
+
+// Hashes are those by which the ledger knows items, sorted; of more than [MostInputs] the first
+// ones. The first hashes of two large sets that share items share some too.
+type Hashes struct {
 	Inputs []string `json:"inputs,omitempty"`
+	// Materials are of items that have such a hash. Ledgers of earlier versions have none.
+	Materials []string `json:"materials,omitempty"`
+}
+
+// hashesOf are those of items.
+func hashesOf(items []eval.Item) (h Hashes) {
+	for _, it := range items {
+		h.Inputs = append(h.Inputs, it.Input.String())
+		if it.Material != 0 {
+			h.Materials = append(h.Materials, it.Material.String())
+		}
+	}
+	for _, list := range []*[]string{&h.Inputs, &h.Materials} {
+		slices.Sort(*list)
+		*list = (*list)[:min(len(*list), MostInputs)]
+	}
+	return h
+}
+
+// shared returns what counts the items that others have in common with these.
+func (h Hashes) shared() func(others Hashes) int {
+	inputs, materials := setOf(h.Inputs), setOf(h.Materials)
+	return func(others Hashes) int { return max(count(inputs, others.Inputs), count(materials, others.Materials)) }
 }
 
 // A Measured is the accuracy of a judge in a DEV run.
@@ -126,8 +191,9 @@ type TestRun struct {
 	Store  string         `json:"store"`
 	Digest string         `json:"registration"`     // of what ran
 	Budget []analyse.Used `json:"budget,omitempty"` // what was used before it
-	Inputs []string       `json:"inputs,omitempty"`
-	Arms   []Arm          `json:"arms,omitempty"` // without those that calibrate
+	Hashes
+	Outside
+	Arms []Arm `json:"arms,omitempty"` // without those that calibrate
 }
 
 // A RunKey tells runs of all stores apart: by the time, too.
@@ -152,11 +218,11 @@ type Arm struct {
 // Those of an earlier entry are not repeated.
 type Seen struct {
 	Owner
-	Split   string   `json:"split,omitempty"` // "" for a study without splits
-	Run     string   `json:"run"`
-	Created string   `json:"created_at"`
-	Store   string   `json:"store"`
-	Inputs  []string `json:"inputs"`
+	Split   string `json:"split,omitempty"` // "" for a study without splits
+	Run     string `json:"run"`
+	Created string `json:"created_at"`
+	Store   string `json:"store"`
+	Hashes
 }
 
 func (s Seen) key() RunKey { return RunKey{s.Owner, s.Run, s.Created} }
@@ -237,6 +303,9 @@ type Book struct {
 	Blind         []Entry[Blind]
 	Kits          []Entry[Kit]
 	Commitments   []Entry[Commitment]
+	// Above are what the ledgers above it say, of which the items count, and the runs that it does
+	// not have: see [ledger.Above].
+	Above []Book
 }
 
 // Read reads and checks a ledger. One that does not exist has no entries.
@@ -246,6 +315,18 @@ func Read(path string) (Book, error) {
 		return Book{}, err
 	}
 	return bookOf(path, entries)
+}
+
+// readAbove reads what the ledgers above that of a study file say.
+func readAbove(study string) (list []Book, err error) {
+	for _, path := range ledger.Above(filepath.Dir(study)) {
+		b, err := Read(path)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, b)
+	}
+	return list, nil
 }
 
 func bookOf(path string, entries []ledger.Entry) (Book, error) {
@@ -314,7 +395,7 @@ func (r Registration) String() string {
 	if r.Judge != nil {
 		judge = "; judge " + r.Judge.String()
 	}
-	return fmt.Sprintf("study %s, %s, %s; SHA-256 %s%s", r.Study, text.Plural(r.Items, "item", "items"), r.Test, r.Digest, judge)
+	return strings.Join(append([]string{fmt.Sprintf("study %s, %s, %s; SHA-256 %s%s", r.Study, text.Plural(r.Items, "item", "items"), r.Test, r.Digest, judge)}, r.unknown()...), "; ")
 }
 
 func (t TestRun) String() string {
@@ -367,8 +448,10 @@ func (c Commitment) String() string {
 	return fmt.Sprintf("study %s: %s committed to data with SHA-256 %s", c.Study, c.Who, c.Data)
 }
 
-// Empty reports whether the ledger says nothing of TEST.
-func (b Book) Empty() bool { return len(b.Registrations)+len(b.Tests) == 0 }
+// Empty reports whether the ledger, and those above, say nothing of TEST.
+func (b Book) Empty() bool {
+	return len(b.Registrations)+len(b.Tests) == 0 && !slices.ContainsFunc(b.Above, func(above Book) bool { return !above.Empty() })
+}
 
 // of returns the entries of some studies.
 func of[T interface{ Is(Owner) bool }](list []Entry[T], studies ...Owner) []Entry[T] {
@@ -484,22 +567,24 @@ func (b Book) owners(k RunKey) []Owner {
 	return list
 }
 
-// Registered returns the registration that has the most of some inputs, and how many.
-func (b Book) Registered(inputs []string) (r Entry[Registration], n int) {
-	has := setOf(inputs)
-	for _, e := range b.Registrations {
-		if k := count(has, e.Data.Inputs); k > n {
-			r, n = e, k
+// Registered returns the registration that has the most of some items, how many, and its ledger.
+func (b Book) Registered(items Hashes) (r Entry[Registration], n int, in string) {
+	shared := items.shared()
+	for _, book := range append([]Book{b}, b.Above...) {
+		for _, e := range book.Registrations {
+			if k := shared(e.Data.Hashes); k > n {
+				r, n, in = e, k, book.Path
+			}
 		}
 	}
-	return r, n
+	return r, n, in
 }
 
 // Changes lists what differs between the newest registration of a study and what
 // would run now. Nil: nothing does, or an unblinding accepted it.
 func (b Book) Changes(now Registration) []string {
 	r, ok := b.Registration(now.Owner)
-	if !ok || r.Data.Digest == now.Digest || b.accepted(now, 0) {
+	if !ok || b.accepted(now, 0) && (r.Data.Digest != now.Digest || b.accepted(now, r.Seq)) {
 		return nil
 	}
 	return r.Data.Differences(now)
@@ -508,7 +593,7 @@ func (b Book) Changes(now Registration) []string {
 // Differences lists what differs between two registrations. It shortens hashes: their
 // first digits tell them apart.
 func (r Registration) Differences(now Registration) []string {
-	return eval.DiffParts(brief(r.Parts), brief(now.Parts))
+	return append(eval.DiffParts(brief(r.Parts), brief(now.Parts)), r.changes(now.Outside)...)
 }
 
 // Accepts reports whether an unblinding accepted what would run now.
@@ -535,20 +620,41 @@ func (b Book) SeenBefore(now Registration, seen []string) []string {
 	return reasons
 }
 
-// seenBefore is [Book.SeenBefore] with the number of the newest entry that says so, or 0.
+// seenBefore is [Book.SeenBefore] with the number of the newest entry that says so, or 0. Of a
+// ledger above, it is that of the newest unblinding before its entry.
 func (b Book) seenBefore(now Registration, seen []string) (reasons []string, last int) {
-	has := setOf(now.Inputs)
-	for _, t := range b.Tests {
-		if t.Data.Is(now.Owner) || count(has, t.Data.Inputs) > 0 {
-			last = max(last, t.Seq)
-			reasons = append(reasons, fmt.Sprintf("TEST runs once, and %s began on %s (entry %d of the ledger, store %s)", t.Data.Run, Day(t.At), t.Seq, t.Data.Store))
+	shared := now.shared()
+	for i, book := range append([]Book{b}, b.Above...) {
+		in, above := "the ledger", i > 0
+		if above {
+			in = book.Path
 		}
-	}
-	for _, s := range b.Seen {
-		if n := count(has, s.Data.Inputs); n > 0 {
-			last = max(last, s.Seq)
-			reasons = append(reasons, fmt.Sprintf("run %s of study %s had %d of the items outside of a TEST run, on %s (entry %d of the ledger, store %s)",
-				s.Data.Run, s.Data.Study, n, Day(s.At), s.Seq, s.Data.Store))
+		behind := func(seq int, at string) {
+			if !above {
+				last = max(last, seq)
+				return
+			}
+			for _, u := range b.Unblindings {
+				if u.At < at {
+					last = max(last, u.Seq)
+				}
+			}
+		}
+		for _, t := range book.Tests {
+			if _, known := b.Test(t.Data.RunKey); above && known || shared(t.Data.Hashes) == 0 && (above || !t.Data.Is(now.Owner)) {
+				continue
+			}
+			behind(t.Seq, t.At)
+			reasons = append(reasons, fmt.Sprintf("TEST runs once, and %s began on %s (entry %d of %s, store %s)", t.Data.Run, Day(t.At), t.Seq, in, t.Data.Store))
+		}
+		for _, s := range book.Seen {
+			n := shared(s.Data.Hashes)
+			if n == 0 || above && b.Saw(s.Data.key()) {
+				continue
+			}
+			behind(s.Seq, s.At)
+			reasons = append(reasons, fmt.Sprintf("run %s of study %s had %d of the items outside of a TEST run, on %s (entry %d of %s, store %s)",
+				s.Data.Run, s.Data.Study, n, Day(s.At), s.Seq, in, s.Data.Store))
 		}
 	}
 	for _, s := range seen {
@@ -603,7 +709,10 @@ func Open(study, by string, now func() time.Time) (*Desk, error) {
 		return nil, err
 	}
 	d := &Desk{log: log, at: now, by: by}
-	if d.Book, err = bookOf(path, log.Entries()); err != nil {
+	if d.Book, err = bookOf(path, log.Entries()); err == nil {
+		d.Book.Above, err = readAbove(study)
+	}
+	if err != nil {
 		log.Close()
 		return nil, err
 	}
@@ -629,7 +738,9 @@ func (d *Desk) Add(r record) error {
 	if _, err := d.log.Append(d.at(), d.by, r.kind(), r); err != nil {
 		return err
 	}
+	above := d.Book.Above
 	var err error
 	d.Book, err = bookOf(d.Book.Path, d.log.Entries())
+	d.Book.Above = above
 	return err
 }

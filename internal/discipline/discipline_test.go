@@ -15,7 +15,7 @@ import (
 
 func registration(study, gold string, inputs ...string) discipline.Registration {
 	parts := []eval.Part{{Name: "gold", Value: gold}}
-	return discipline.Registration{Owner: discipline.Owner{Study: study}, Digest: discipline.DigestOf(parts), Parts: parts, Inputs: inputs, Items: len(inputs)}
+	return discipline.Registration{Owner: discipline.Owner{Study: study}, Digest: discipline.DigestOf(parts), Parts: parts, Hashes: discipline.Hashes{Inputs: inputs}, Items: len(inputs)}
 }
 
 // What a new TEST run is refused for, as entries are added to the ledger of a study.
@@ -47,7 +47,7 @@ func TestStart(t *testing.T) {
 	}
 	one, changed, renamed, other := registration("one", "g1", "a", "b"), registration("one", "g2", "a", "b"), registration("two", "g1", "b", "c"), registration("three", "g1", "x")
 	began := func(r discipline.Registration, run string) discipline.TestRun {
-		return discipline.TestRun{RunKey: discipline.RunKey{Owner: r.Owner, Run: run, Created: "2026-11-22T10:00:00Z"}, Store: "s.db", Digest: r.Digest, Inputs: r.Inputs}
+		return discipline.TestRun{RunKey: discipline.RunKey{Owner: r.Owner, Run: run, Created: "2026-11-22T10:00:00Z"}, Store: "s.db", Digest: r.Digest, Hashes: r.Hashes}
 	}
 
 	step(desk.Add(one))
@@ -82,12 +82,12 @@ func TestStart(t *testing.T) {
 	// A new registration does not.
 	step(desk.Add(changed))
 	refused(changed, nil, "one-2", "one-3")
-	if r, n := desk.Book.Registered([]string{"b", "q"}); n != 1 || r.Data.Study != "one" {
+	if r, n, _ := desk.Book.Registered(discipline.Hashes{Inputs: []string{"b", "q"}}); n != 1 || r.Data.Study != "one" {
 		t.Errorf("registered: %d items of %s", n, r.Data.Study)
 	}
 
 	// What ran outside of TEST was seen; each item is listed once.
-	step(desk.Add(discipline.Seen{Owner: discipline.Owner{Study: "four"}, Run: "four-1", Created: "2026-11-22T09:00:00Z", Store: "s.db", Inputs: desk.Book.Unseen([]string{"y", "x", "y"})}))
+	step(desk.Add(discipline.Seen{Owner: discipline.Owner{Study: "four"}, Run: "four-1", Created: "2026-11-22T09:00:00Z", Store: "s.db", Hashes: discipline.Hashes{Inputs: desk.Book.Unseen([]string{"y", "x", "y"})}}))
 	refused(other, nil, "run four-1 of study four had 1 of the items outside of a TEST run")
 	if got := desk.Book.Unseen([]string{"z", "x", "y"}); !slices.Equal(got, []string{"z"}) || !desk.Book.Saw(discipline.RunKey{Owner: discipline.Owner{Study: "four"}, Run: "four-1", Created: "2026-11-22T09:00:00Z"}) || desk.Book.Saw(discipline.RunKey{Owner: discipline.Owner{Study: "four"}, Run: "four-1", Created: "2026-11-23T09:00:00Z"}) {
 		t.Errorf("unseen: %q", got)
@@ -98,7 +98,7 @@ func TestStart(t *testing.T) {
 	wider := registration("three", "g3", "x", "w")
 	step(desk.Add(discipline.Unblinding{Owner: discipline.Owner{Study: "three"}, Reason: "one was seen", Digest: wider.Digest}))
 	refused(wider, nil)
-	step(desk.Add(discipline.Seen{Owner: discipline.Owner{Study: "four"}, Run: "four-2", Created: "2026-11-22T09:30:00Z", Store: "s.db", Inputs: []string{"w"}}))
+	step(desk.Add(discipline.Seen{Owner: discipline.Owner{Study: "four"}, Run: "four-2", Created: "2026-11-22T09:30:00Z", Store: "s.db", Hashes: discipline.Hashes{Inputs: []string{"w"}}}))
 	refused(wider, nil, "run four-1 of study four", "run four-2 of study four")
 	step(desk.Add(discipline.Revision{Owner: discipline.Owner{Study: "one"}, Hypothesis: "h", Change: "c"}))
 	revisions, unblindings := desk.Book.Of(discipline.Owner{Study: "one"})
@@ -145,7 +145,7 @@ func TestOwners(t *testing.T) {
 		return r
 	}
 	began := func(r discipline.Registration, run string, arms ...discipline.Arm) discipline.TestRun {
-		return discipline.TestRun{RunKey: discipline.RunKey{Owner: r.Owner, Run: run, Created: "c"}, Digest: r.Digest, Inputs: r.Inputs, Arms: arms}
+		return discipline.TestRun{RunKey: discipline.RunKey{Owner: r.Owner, Run: run, Created: "c"}, Digest: r.Digest, Hashes: r.Hashes, Arms: arms}
 	}
 	a, b, c := in("a", registration("s", "g", "x")), in("b", registration("s", "g", "y")), in("c", registration("s", "g", "x"))
 	desk, err := discipline.Open(filepath.Join(t.TempDir(), "study.yaml"), "anna", time.Now)
@@ -205,7 +205,7 @@ func TestSawAny(t *testing.T) {
 	if (discipline.Book{}).SawAny(inputs) {
 		t.Error("a ledger without entries knows of a run")
 	}
-	book := discipline.Book{Seen: []discipline.Entry[discipline.Seen]{{Data: discipline.Seen{Inputs: inputs[7:8]}}}}
+	book := discipline.Book{Seen: []discipline.Entry[discipline.Seen]{{Data: discipline.Seen{Hashes: discipline.Hashes{Inputs: inputs[7:8]}}}}}
 	if !book.SawAny(inputs) {
 		t.Error("a ledger does not know of a part")
 	}

@@ -36,12 +36,10 @@ func (s *Subject) registrationIn(book Book) Registration {
 
 // registration describes what would run now with an accuracy of the judge, nil for none.
 func (s *Subject) registration(judge *Measured) Registration {
-	var inputs, in, gold []string
+	var in, gold []string
 	for _, it := range s.Items {
-		inputs = append(inputs, it.Input.String())
 		in, gold = append(in, it.ID+"="+it.Input.String()), append(gold, it.ID+"="+it.Gold.String())
 	}
-	slices.Sort(inputs)
 	slices.Sort(in)
 	slices.Sort(gold)
 	parts := []eval.Part{
@@ -64,9 +62,27 @@ func (s *Subject) registration(judge *Measured) Registration {
 		data, _ := json.Marshal(judge) // numbers and texts
 		parts = append(parts, eval.Part{Name: "accuracy of the judge", Value: fmt.Sprintf("%s, SHA-256 %s", judge, dataset.SHA256(data))})
 	}
-	inputs = inputs[:min(len(inputs), MostInputs)]
 	return Registration{Owner: s.Owner(), File: filepath.Base(s.File.Path), Digest: DigestOf(parts), Test: s.plannedTest(),
-		Items: len(s.Items), Parts: parts, Inputs: inputs, Judge: judge}
+		Items: len(s.Items), Parts: parts, Hashes: hashesOf(s.distinct()), Judge: judge, Outside: s.Outside}
+}
+
+// distinct are the items of the study, without the hash of a material that several inputs of the
+// data have: a document with two schemas is on DEV with one and on TEST with the other.
+func (s *Subject) distinct() []eval.Item {
+	input, several := map[eval.Hash]eval.Hash{}, map[eval.Hash]bool{}
+	for _, it := range s.All {
+		if was, ok := input[it.Material]; ok && was != it.Input {
+			several[it.Material] = true
+		}
+		input[it.Material] = it.Input
+	}
+	items := slices.Clone(s.Items)
+	for i := range items {
+		if several[items[i].Material] {
+			items[i].Material = 0
+		}
+	}
+	return items
 }
 
 // passing are the settings that change neither requests nor results.
@@ -149,7 +165,7 @@ func (s *Subject) Preregister(ctx context.Context, db *store.DB, by, unblind str
 		if err != nil {
 			return err
 		}
-		r.Known = again && was.Data.Digest == now.Digest
+		r.Known = again && was.Data.Digest == now.Digest && len(was.Data.changes(now.Outside)) == 0
 		if reasons := desk.Book.SeenBefore(now, seen); len(reasons) > 0 && (!r.Known || len(desk.Book.Objections(now, seen)) > 0) {
 			if err := s.permit(desk, now, reasons, unblind); err != nil {
 				return err

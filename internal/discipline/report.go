@@ -43,7 +43,7 @@ func Of(book Book, r *store.Run) *analyse.Discipline {
 	}
 	times := book.registrations(entry)
 	if g, ok := last(times); ok {
-		d.Registration = &analyse.Registration{Date: Day(g.At), By: g.By, SHA256: g.Data.Digest, Entry: g.Seq, EntryHash: g.Hash, Test: g.Data.Test, Times: len(times)}
+		d.Registration = &analyse.Registration{Date: Day(g.At), By: g.By, SHA256: g.Data.Digest, Entry: g.Seq, EntryHash: g.Hash, Test: g.Data.Test, Times: len(times), Unknown: g.Data.unknown()}
 	}
 	return d
 }

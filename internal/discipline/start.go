@@ -23,11 +23,11 @@ func (s *Subject) CheckRegistered(a Attempt) error {
 		return err
 	}
 	now := s.registrationIn(book)
-	r, n := book.Registered(now.Inputs)
+	r, n, in := book.Registered(hashesOf(s.Items))
 	if n == 0 || book.Accepts(now) {
 		return nil
 	}
-	reason := fmt.Sprintf("%s of the study are in the TEST set that study %s registered (entry %d of %s)", text.Plural(n, "item", "items"), r.Data.Study, r.Seq, book.Path)
+	reason := fmt.Sprintf("%s of the study are in the TEST set that study %s registered (entry %d of %s)", text.Plural(n, "item", "items"), r.Data.Study, r.Seq, in)
 	if a.Unblind == "" {
 		return NotAllowed("%s: run them with --split test, leave them out with --split dev, or give the reason with --unblind, which is recorded for good", reason)
 	}
@@ -38,7 +38,7 @@ func (s *Subject) CheckRegistered(a Attempt) error {
 // in another store is not the first look at them. It counts those marked as TEST that the
 // ledger did not have. asked has the items of a part of the run, nil for all.
 func (s *Subject) RecordSeen(db *store.DB, r *store.Run, by string, asked map[string]bool) (tests int, err error) {
-	if !slices.ContainsFunc(s.Items, func(it eval.Item) bool { return it.Split != "" }) {
+	if !slices.ContainsFunc(s.Items, func(it eval.Item) bool { return it.Split != "" }) && !s.namesSplit() {
 		return 0, nil
 	}
 	var inputs []string
@@ -49,6 +49,10 @@ func (s *Subject) RecordSeen(db *store.DB, r *store.Run, by string, asked map[st
 			test[it.Input.String()] = it.Split == study.SplitTest
 		}
 	}
+	among := func(inputs []string) Hashes {
+		has := setOf(inputs)
+		return hashesOf(slices.DeleteFunc(slices.Clone(s.Items), func(it eval.Item) bool { return !has[it.Input.String()] }))
+	}
 	book, err := s.Book()
 	if err != nil || len(book.Unseen(inputs)) == 0 {
 		return 0, err
@@ -56,9 +60,25 @@ func (s *Subject) RecordSeen(db *store.DB, r *store.Run, by string, asked map[st
 	err = s.write(by, func(desk *Desk) error {
 		unseen := desk.Book.Unseen(inputs)
 		tests = count(test, unseen)
-		return desk.Add(Seen{Owner: s.Owner(), Split: s.Study.Split, Run: r.ID, Created: Created(r), Store: s.storeBeside(db), Inputs: unseen})
+		return desk.Add(Seen{Owner: s.Owner(), Split: s.Study.Split, Run: r.ID, Created: Created(r), Store: s.storeBeside(db), Hashes: among(unseen)})
 	})
 	return tests, err
+}
+
+// namesSplit reports whether the study says which column of its data has the split: an empty name
+// leaves out one that the data have.
+func (s *Subject) namesSplit() bool {
+	for _, section := range s.File.Keys() {
+		var of struct {
+			Columns map[string]string `json:"columns"`
+		}
+		if json.Unmarshal(section, &of) == nil { // others have no such columns
+			if _, ok := of.Columns["split"]; ok {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // storeBeside is the path of a store relative to the folder of the ledger.
@@ -119,7 +139,7 @@ func (s *Subject) BeginTest(ctx context.Context, db *store.DB, a Attempt, start 
 		if err != nil {
 			return err
 		}
-		t := TestRun{RunKey: RunKey{now.Owner, run.ID, Created(run)}, Store: s.storeBeside(db), Digest: now.Digest, Inputs: now.Inputs}
+		t := TestRun{RunKey: RunKey{now.Owner, run.ID, Created(run)}, Store: s.storeBeside(db), Digest: now.Digest, Hashes: now.Hashes, Outside: now.Outside}
 		for _, a := range s.Arms {
 			if a.Role == eval.RoleArm {
 				t.Arms = append(t.Arms, Arm{ID: a.ID, Hash: a.Hash})
@@ -168,6 +188,9 @@ func (s *Subject) resumeTest(ctx context.Context, db *store.DB, desk *Desk, now 
 	reasons, err := s.askedAgain(ctx, db, desk.Book, last, p, a.Part)
 	if err != nil {
 		return false, false, err
+	}
+	if s.Pending(p) || a.Part.RetryFailed {
+		reasons = append(reasons, entry.Data.changes(now.Outside)...)
 	}
 	if e := s.tooManyFailed(p); e != nil && !last.Analysed && !s.Pending(p) && !a.Part.RetryFailed && strings.TrimSpace(a.Unblind) != "" {
 		reasons, shown = []string{fmt.Sprintf("the results of %s are shown although %.1f %% of %s", last.ID, 100*e.Share, e.Of)}, true

@@ -10,8 +10,8 @@
 //
 // The ledger is that of the study's folder or repository ([ledger.Find]), wherever the
 // store is, so that another store or folder does not make a second TEST run the first
-// one. Items are compared by the hashes of their inputs, so that another name of the
-// study does not either.
+// one. Items are compared by the hashes of their inputs and of what they are about, so that
+// another name of the study, or of a schema, does not either.
 //
 // The package must not know suites or models, and reads no answer: of a store it reads
 // which runs there are, their items and their progress.
@@ -46,6 +46,7 @@ type Subject struct {
 	Version   string // of the program
 	Now       func() time.Time
 	Judge     Judge
+	Outside   Outside
 	// Compares returns the metric if the study compares two arms on it.
 	Compares func(a, b, metric string) (eval.Metric, bool)
 }
@@ -92,6 +93,9 @@ func (s *Subject) Book() (Book, error) { return BookOf(s.File.Path) }
 // BookOf reads the ledger of a study file.
 func BookOf(study string) (Book, error) {
 	book, err := Read(Path(study))
+	if err == nil {
+		book.Above, err = readAbove(study)
+	}
 	if err != nil {
 		return book, &NotAllowedError{err}
 	}

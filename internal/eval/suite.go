@@ -85,6 +85,9 @@ type Capabilities struct {
 	Contrasts func() []Contrast
 	// Report makes the suite's own tables and figures.
 	Report func(r Results) ([]Block, error)
+	// OtherQuestion reports whether an outcome of another run is about another question than that of
+	// a trial, although the item has the same input: what is drawn by a seed.
+	OtherQuestion func(t Trial, o Outcome) bool
 	// Changes makes tables of what differs between the cases of an arm in two runs.
 	Changes func(was, is iter.Seq2[Case, error]) ([]Table, error)
 	// Pick picks the trials of each arm that a report shows in full, those to be read

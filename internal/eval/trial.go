@@ -35,6 +35,9 @@ type Item struct {
 	Cluster string  // items of one cluster are resampled together; "" means a cluster of its own
 	Input   Hash    // hash of what arms receive
 	Gold    Hash    // hash of what answers are scored against
+	// Material is a hash of the document or request alone, whatever names and settings Input covers
+	// beside it; 0 if it covers none. The ledger knows the items of TEST by either.
+	Material Hash
 }
 
 // A Hash detects changed content. It is a number to save memory in studies with

@@ -60,9 +60,12 @@ type Env struct {
 	Tagged func(tag string) string
 	// Again returns the command line of a verb on the study, with the store and the overrides that
 	// the program was called with. If it is nil, messages have neither.
-	Again   func(verb string, flags ...string) string
-	Now     func() time.Time
-	Version string // of the program, recorded with runs and analyses
+	Again func(verb string, flags ...string) string
+	// Variables returns the environment variables with these names, each with the SHA-256 of its
+	// value, or [discipline.Unrecorded]. It may be nil.
+	Variables func(names []string) []eval.Part
+	Now       func() time.Time
+	Version   string // of the program, recorded with runs and analyses
 	// ForPeople loads studies whose gold people have still to make, if the suite can.
 	ForPeople bool
 	// Kit loads the study of a blind kit. An outsider cannot change its prompts, so items
@@ -146,6 +149,10 @@ func Load(path string, overrides []string, env Env) (_ *Experiment, err error) {
 	x.Subject = &discipline.Subject{Study: x.Study, File: file, Items: x.items, All: bench.Items(), Arms: bench.Arms(), Plan: x.Plan, Treatment: x.treatment,
 		Pairs: x.Pairs, Primary: x.Primary, Version: env.Version, Now: env.Now, Compares: x.compares,
 		Judge: discipline.Judge{Measures: measures, Settings: x.judgeSettings(x.treatment), OnDev: x.measuredOnDev}}
+	x.Outside.Unidentified = x.unidentified()
+	if env.Variables != nil {
+		x.Outside.Environment = env.Variables(x.Study.Execution.Environment)
+	}
 	if x.Study.Split == study.SplitTest {
 		if x.Files, err = file.Sums(); err != nil {
 			return nil, err
@@ -188,14 +195,23 @@ func Read(path string, overrides []string, env Env) (*study.File, study.Any, kit
 // Close closes the data.
 func (x *Experiment) Close() error { return x.Bench.Close() }
 
+// unidentified lists the arms with programs of which a change is not noticed.
+func (x *Experiment) unidentified() (arms []string) {
+	for _, p := range x.Bench.Pipelines() {
+		if p.Current != nil && p.Version == "" {
+			arms = append(arms, strings.TrimPrefix(p.Model, eval.PipelinePrefix))
+		}
+	}
+	return arms
+}
+
 // Warnings lists data and rules that look wrong but are legal.
 func (x *Experiment) Warnings() []string {
 	list := given(x.Bench.Capabilities().Warnings)
+	for _, arm := range x.unidentified() {
+		list = append(list, fmt.Sprintf("arm %s: a change of its program is not noticed, and one arm could hold answers of two programs: name its files with watch:, or give a version:", arm))
+	}
 	for _, p := range x.Bench.Pipelines() {
-		if p.Current != nil && p.Version == "" {
-			list = append(list, fmt.Sprintf("arm %s: a change of its program is not noticed, and one arm could hold answers of two programs: name its files with watch:, or give a version:",
-				strings.TrimPrefix(p.Model, eval.PipelinePrefix)))
-		}
 		for _, limit := range []struct {
 			set           bool
 			key, of, said string

@@ -278,9 +278,16 @@ func (x *Experiment) bind(ctx context.Context, db *store.DB) error {
 		if err != nil {
 			return err
 		}
+		other, err := x.OtherQuestions(ctx, db, from, p)
+		if err != nil {
+			return err
+		}
 		for _, a := range x.Bench.Arms() {
 			if a.Model == p.Model {
 				sources[a.ID] = func(item string, replicate int) int64 {
+					if other[item] { // no answer is taken, but was by earlier versions
+						return 0
+					}
 					return questions[eval.Trial{Item: item, Arm: arm, Replicate: replicate}]
 				}
 			}
@@ -288,6 +295,31 @@ func (x *Experiment) bind(ctx context.Context, db *store.DB) error {
 	}
 	x.Plan.SetSources(sources)
 	return nil
+}
+
+// OtherQuestions are the items that the study asks a pipeline about, and of which an arm of another
+// run, whose answers it takes, answered another question: their input differs, or its order.
+func (x *Experiment) OtherQuestions(ctx context.Context, db *store.DB, from *store.Run, p eval.Pipeline) (map[string]bool, error) {
+	was, err := db.PlannedItems(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	other := setOf(plan.Reworded(was, x.Items()))
+	differs := x.Bench.Capabilities().OtherQuestion
+	if differs == nil {
+		return other, nil
+	}
+	mine, arm := setOf(x.itemIDs()), strings.TrimPrefix(p.Model, eval.PipelinePrefix)
+	_, taken, _ := strings.Cut(p.Target, ":")
+	for j, err := range db.OutcomesOf(ctx, from, taken) {
+		if err != nil {
+			return nil, err
+		}
+		if item := j.Trial.Item; mine[item] && !other[item] && differs(eval.Trial{Item: item, Arm: arm, Replicate: j.Trial.Replicate}, j.Outcome) {
+			other[item] = true
+		}
+	}
+	return other, nil
 }
 
 // Follow makes a run what the study says now. New arms, items and replicates are appended

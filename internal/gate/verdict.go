@@ -63,6 +63,8 @@ type Verdict struct {
 	Unblinded []string `json:"unblinded,omitempty"`
 	// OtherTests says which other TEST runs have arms of this one.
 	OtherTests string `json:"other_tests,omitempty"`
+	// Unknown says of which programs a change since the registration is not noticed.
+	Unknown []string `json:"not_registered,omitempty"`
 	// Ledger says why nothing shows what was registered; "" if something does.
 	Ledger    string `json:"ledger,omitempty"`
 	Simulated bool   `json:"simulated,omitempty"` // some answers or verdicts of judges were simulated
@@ -76,6 +78,9 @@ type Verdict struct {
 func (v *Verdict) Witness(d *analyse.Discipline) {
 	if v != nil && d != nil {
 		v.Unblinded, v.OtherTests, v.Ledger = d.Reasons(), d.OtherRuns(), d.Problem
+		if d.Registration != nil {
+			v.Unknown = d.Registration.Unknown
+		}
 	}
 }
 

@@ -1,19 +1,23 @@
 package ledger
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // Folder is the name of the folder that has a ledger.
 const Folder = ".scruple"
 
-// roots are what the folder of a repository has; a kit is one of its own.
-var roots = []string{".git", ".hg", ".jj", ".svn", "KIT.json"}
+// roots are what the folder of a repository has, and kitFile what a kit has, which is one of its own.
+var roots = []string{".git", ".hg", ".jj", ".svn"}
+
+const kitFile = "KIT.json"
 
 // OriginName is a file beside the ledger of a copied study, in a bundle or of a worker. It has
 // the from of [Find] where the study was, since a copy has its ledger beside the study.
@@ -27,32 +31,82 @@ const maxOrigin = 4096
 // repository a new one is made in the folder itself. from is the path from the ledger's
 // folder to dir, with slashes.
 func Find(dir string) (path, from string) {
+	path, from, _ = find(dir)
+	return path, from
+}
+
+// Above lists the ledgers above that of [Find], the nearest first, up to the outermost repository
+// that has them: who puts a repository, a kit or a copy into another one begins a ledger there, and
+// does not leave the others. Without a repository all that are above count, except above one.
+func Above(dir string) []string {
+	_, _, above := find(dir)
+	return above
+}
+
+func find(dir string) (path, from string, above []string) {
 	at, err := filepath.Abs(dir)
 	if err != nil {
-		return filepath.Join(dir, Folder, Name), "."
+		return filepath.Join(dir, Folder, Name), ".", nil
 	}
-	if from, err := os.ReadFile(filepath.Join(dir, Folder, OriginName)); err == nil && len(from) <= maxOrigin && filepath.IsLocal(string(from)) {
-		return filepath.Join(dir, Folder, Name), string(from)
+	found, own := false, false // a ledger; in a repository
+	if origin, err := os.ReadFile(filepath.Join(dir, Folder, OriginName)); err == nil && len(origin) <= maxOrigin && filepath.IsLocal(string(origin)) {
+		path, from, found = filepath.Join(dir, Folder, Name), string(origin), true
 	}
-	if real, err := filepath.EvalSymlinks(at); err == nil {
+	if real, err := filepath.EvalSymlinks(at); err == nil && !found {
 		if at != real {
 			dir = real // its parents are others than those of the link
 		}
 		at = real
 	}
-	path, from = filepath.Join(dir, Folder, Name), "."
+	if !found {
+		path, from = filepath.Join(dir, Folder, Name), "."
+	}
+	inside := 0 // so many of above are in a repository
 	for up, here := dir, "."; ; up = filepath.Join(up, "..") {
-		own := filepath.Join(up, Folder, Name)
-		if exists(headPath(own)) || hasLines(own) || slices.ContainsFunc(roots, func(name string) bool { return exists(filepath.Join(at, name)) }) {
-			return own, here
+		its, repository := filepath.Join(up, Folder, Name), isRepository(at)
+		has := exists(headPath(its)) || hasLines(its)
+		switch {
+		case found && has && its != path:
+			above = append(above, its)
+		case !found && (has || repository || isKit(at)):
+			path, from, found = its, here, true
+		}
+		if repository {
+			own, inside = true, len(above)
 		}
 		parent := filepath.Dir(at)
 		if parent == at {
-			return path, from
+			if own {
+				above = above[:inside]
+			}
+			return path, from, above
 		}
 		here = filepath.ToSlash(filepath.Join(filepath.Base(at), here))
 		at = parent
 	}
+}
+
+// isRepository reports whether a folder is that of a repository, or a working tree of one.
+func isRepository(dir string) bool {
+	return slices.ContainsFunc(roots, func(name string) bool {
+		at := filepath.Join(dir, name)
+		info, err := os.Stat(at)
+		if err != nil || info.IsDir() {
+			return err == nil
+		}
+		data, err := os.ReadFile(at)
+		return name == ".git" && err == nil && strings.HasPrefix(string(data), "gitdir: ")
+	})
+}
+
+// isKit reports whether a folder has the list of files of a kit.
+func isKit(dir string) bool {
+	var kit struct {
+		Format string            `json:"format"`
+		Files  map[string]string `json:"files"`
+	}
+	data, err := os.ReadFile(filepath.Join(dir, kitFile))
+	return err == nil && json.Unmarshal(data, &kit) == nil && strings.HasPrefix(kit.Format, "scruple-kit/") && len(kit.Files) > 0
 }
 
 // A Copied file belongs into [Folder] beside a copy of a study.

@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -77,6 +78,43 @@ func TestFind(t *testing.T) {
 		}
 		if path, from := ledger.Find("."); path != filepath.Join("..", ledger.Folder, ledger.Name) || from != "a" {
 			t.Errorf("%s, %q", path, from)
+		}
+	})
+	t.Run("above", func(t *testing.T) {
+		kit, origin := filepath.Join("a", "KIT.json"), filepath.Join("a", ledger.Folder, ledger.OriginName)
+		for _, test := range []struct {
+			name    string
+			paths   []string
+			file    string
+			content string
+			path    string // folders of the ledger of a, and of those above
+			above   []string
+		}{
+			{"one ledger", []string{".git", ".scruple"}, "", "", ".", nil},
+			{"a ledger of its own", []string{".git", ".scruple", "a/.scruple"}, "", "", "a", []string{"."}},
+			{"a repository in a repository", []string{".git", ".scruple", "a/.git"}, "", "", "a", []string{"."}},
+			{"a repository below a folder with a ledger", []string{".scruple", "a/.git"}, "", "", "a", nil},
+			{"an empty .git", []string{".git", ".scruple"}, "a/.git", "", ".", nil},
+			{"a working tree", []string{".git", ".scruple"}, "a/.git", "gitdir: /x\n", "a", []string{"."}},
+			{"no kit", []string{".git", ".scruple"}, kit, "{}", ".", nil},
+			{"a kit", []string{".git", ".scruple"}, kit, `{"format": "scruple-kit/3", "files": {"study.yaml": "1"}}`, "a", []string{"."}},
+			{"a kit without a repository", []string{".scruple"}, kit, `{"format": "scruple-kit/3", "files": {"study.yaml": "1"}}`, "a", []string{"."}},
+			{"a copy", []string{".git", ".scruple", "a/.scruple/x"}, origin, "b", "a", []string{"."}},
+		} {
+			dir := make(t, append(test.paths, "a")...)
+			if test.file != "" {
+				if err := os.WriteFile(filepath.Join(dir, test.file), []byte(test.content), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var want []string
+			for _, at := range test.above {
+				want = append(want, filepath.Join(dir, at, ledger.Folder, ledger.Name))
+			}
+			path, _ := ledger.Find(filepath.Join(dir, "a"))
+			if got := ledger.Above(filepath.Join(dir, "a")); path != filepath.Join(dir, test.path, ledger.Folder, ledger.Name) || !slices.Equal(got, want) {
+				t.Errorf("%s: %s, above %q", test.name, path, got)
+			}
 		}
 	})
 	t.Run("a link", func(t *testing.T) {

@@ -243,7 +243,7 @@ func newVerdict(v *gate.Verdict) *verdict {
 	if v.Diagnosis != "" {
 		said.Advice = strings.TrimSpace(said.Advice + " Diagnosis: " + strings.TrimSuffix(v.Diagnosis+": "+v.DiagnosisAdvice, ": "))
 	}
-	said.Warnings = slices.Concat(v.FailedJudges, nonEmpty(v.Looked), rulesChanged(v), unblinded(v.Unblinded, v.Ledger), nonEmpty(v.Uncorrected, v.OtherTests, v.NoTests, v.History), byEstimateAlone(v))
+	said.Warnings = slices.Concat(v.FailedJudges, nonEmpty(v.Looked), rulesChanged(v), unblinded(v.Unblinded, v.Ledger), prefixed("not registered: ", v.Unknown), nonEmpty(v.Uncorrected, v.OtherTests, v.NoTests, v.History), byEstimateAlone(v))
 	return said
 }
 

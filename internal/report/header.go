@@ -116,6 +116,9 @@ func (b *builder) record() (facts []fact) {
 		if g.Times > 1 {
 			text += "; registered " + say.Plural(g.Times, "time", "times")
 		}
+		for _, u := range g.Unknown {
+			text += "; " + u
+		}
 		facts = append(facts, fact{Name: "Registered", Value: text}, fact{Name: "Planned test", Value: g.Test})
 	}
 	if others := d.OtherRuns(); others != "" {

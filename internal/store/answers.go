@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 )
@@ -43,6 +44,11 @@ func (db *DB) PlanArms(ctx context.Context, run *Run) ([]string, error) {
 // Questions returns the question of each trial of an arm.
 func (db *DB) Questions(ctx context.Context, run *Run, arm string) (map[eval.Trial]int64, error) {
 	return mapped[eval.Trial, int64](ctx, db, `SELECT item, arm, replicate, question FROM trials t WHERE `+inPlan+` AND arm = ?`, run, arm)
+}
+
+// OutcomesOf reads the outcomes of an arm.
+func (db *DB) OutcomesOf(ctx context.Context, run *Run, arm string) iter.Seq2[eval.Judged, error] {
+	return db.outcomes(ctx, inPlan+` AND t.arm = ?`, run, arm)
 }
 
 // Earlier says which trials of a run an earlier plan had.

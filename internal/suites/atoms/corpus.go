@@ -194,20 +194,21 @@ func (c *sample) prepare(where string, o *ontology.Ontology, errs *study.Errors)
 	case len(c.gold.Atoms) == 0:
 		errs.Add(fmt.Errorf("%s: case %s has no gold atoms: put them into %s/gold", where, c.id, c.id))
 	}
-	var input, gold []string
+	var input, texts, gold []string
 	for i := range c.sources {
 		s := &c.sources[i]
 		if !utf8.ValidString(s.Text) {
 			errs.Add(fmt.Errorf("%s: case %s: %s is not UTF-8", where, c.id, s.Name))
 		}
 		s.Text = strings.ReplaceAll(strings.TrimPrefix(s.Text, "\ufeff"), "\r\n", "\n")
-		input = append(input, s.Name, s.Text)
+		input, texts = append(input, s.Name, s.Text), append(texts, s.Text)
 		c.sentences = append(c.sentences, sentencesOf(i, s.Text)...)
 	}
 	for _, f := range files {
 		gold = append(gold, f.Path, string(f.Data))
 	}
-	c.item = eval.Item{ID: c.id, Split: c.split, Cluster: c.cluster, Input: kit.Hash(input...), Gold: kit.Hash(gold...)}
+	c.item = eval.Item{ID: c.id, Split: c.split, Cluster: c.cluster, Input: kit.Hash(input...), Gold: kit.Hash(gold...),
+		Material: kit.Hash(append([]string{"texts"}, slices.Sorted(slices.Values(texts))...)...)}
 	if c.group != "" {
 		c.item.Strata = []eval.Level{{Name: "group", Value: c.group}}
 	}

@@ -228,7 +228,7 @@ func (b *bench) admit(at place, d *Document, first map[string]place, strata map[
 		gold = kit.Hash(gold.String(), string(v[:]))
 	}
 	b.items = append(b.items, eval.Item{ID: d.ID, Split: d.Split, Strata: strata[key],
-		Cluster: d.Cluster, Input: d.inputHash(), Gold: gold})
+		Cluster: d.Cluster, Input: d.inputHash(), Material: kit.Hash("text", d.Text), Gold: gold})
 	return errs
 }
 

@@ -195,6 +195,9 @@ func (q *question) item() eval.Item {
 	it := eval.Item{ID: q.id, Split: q.split, Cluster: q.cluster, Strata: []eval.Level{{Name: "match", Value: q.match}},
 		Input: kit.Hash(append([]string{q.text}, q.choices...)...),
 		Gold:  kit.Hash(append([]string{q.match, q.rubric, strconv.FormatFloat(q.tolerance, 'g', -1, 64)}, q.answers...)...)}
+	if len(q.choices) > 0 {
+		it.Material = kit.Hash(append([]string{"question", q.text}, slices.Sorted(slices.Values(q.choices))...)...)
+	}
 	if q.group != "" {
 		it.Strata = append(it.Strata, eval.Level{Name: "group", Value: q.group})
 	}

@@ -46,7 +46,7 @@ type bench struct {
 
 // Capabilities are what the suite has of them.
 func (b *bench) Capabilities() eval.Capabilities {
-	return eval.Capabilities{Warnings: b.Warnings, Facts: b.Facts, Weight: b.Weight, Contrasts: b.Contrasts, Report: b.Report, Offered: b.moreHits}
+	return eval.Capabilities{Warnings: b.Warnings, Facts: b.Facts, Weight: b.Weight, Contrasts: b.Contrasts, OtherQuestion: b.otherCandidates, Report: b.Report, Offered: b.moreHits}
 }
 
 // A record is the stored data of a trial: ranking, order of candidates and
@@ -384,6 +384,13 @@ func shown(c method.Candidate) payloadCandidate {
 		}
 	}
 	return p
+}
+
+// otherCandidates reports whether the positions in a ranking are not those of the candidates of a trial.
+func (b *bench) otherCandidates(t eval.Trial, o eval.Outcome) bool {
+	a, r, err := b.find(t)
+	rec, ok := read(&o)
+	return err == nil && ok && !slices.Equal(rec.Candidates, b.shown(r, a))
 }
 
 // Judge returns nil: rerank computes its truth.

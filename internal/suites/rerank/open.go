@@ -168,7 +168,7 @@ func (b *bench) settle(arms []*arm) {
 		if r.Right != nil {
 			gold = append(gold, fmt.Sprint(r.Right))
 		}
-		item := eval.Item{ID: r.ID, Input: hashed(input...), Gold: hashed(gold...)}
+		item := eval.Item{ID: r.ID, Input: hashed(input...), Material: b.materialOf(r), Gold: hashed(gold...)}
 		if grouped {
 			item.Strata = []eval.Level{{Name: "group", Value: cmp.Or(r.Group, noGroup)}}
 		}
@@ -191,6 +191,19 @@ func (b *bench) settle(arms []*arm) {
 		a.Hash = hashed(append([]string{a.ID, string(settings), model, ""}, a.does()...)...).String()
 		b.Use(a)
 	}
+}
+
+// materialOf covers the request with its right items, and not the data: other requests may have its
+// text, about items of another city.
+func (b *bench) materialOf(r *request.Request) eval.Hash {
+	parts := []string{"request", r.Text}
+	for _, id := range slices.Sorted(slices.Values(r.IDs())) {
+		parts = append(parts, id)
+		if item := b.catalog.Item(id); item != nil {
+			parts = append(parts, item.Name)
+		}
+	}
+	return hashed(parts...)
 }
 
 func hashed(parts ...string) eval.Hash {
