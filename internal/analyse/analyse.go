@@ -45,7 +45,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	if err != nil {
 		return nil, err
 	}
-	markLate(a.Comparisons, slices.Concat(q.Late, q.Rejudged), q.Unplanned)
+	markLate(a.Comparisons, q)
 	c.nameJudges(a, from.JudgedBy)
 	c.markJudges(a, q.JudgesDiffer)
 	if q.Run.Exploratory() { // without whatever could be read as a test
@@ -313,7 +313,12 @@ func history(a *Analysis, q Question) string {
 			said = append(said, of.before+listed(of.arms)+" "+were+" after results had been shown: comparisons with "+with+" are exploratory")
 		}
 	}
-	if len(said) > 0 && len(late)+len(rejudged) == 0 {
+	switch {
+	case q.Regrouped:
+		said = append(said, "all comparisons are exploratory")
+	case q.Restratified:
+		said = append(said, "comparisons within strata are exploratory")
+	case len(said) > 0 && len(late)+len(rejudged) == 0:
 		said = append(said, "no arm was added or changed after results had been shown")
 	}
 	if len(said) == 0 {

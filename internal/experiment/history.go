@@ -29,7 +29,28 @@ const (
 	// rulesEvent records under which rules results of a run were seen: one when they were
 	// first seen, and one for each change. The note is [deciding] as JSON.
 	rulesEvent = "rules"
+	// groupEvent, after one of [groups], names the items that are in another one since.
+	groupEvent = " changed"
 )
+
+// groups are what an analysis groups items by.
+var groups = []string{plan.Splits, plan.Strata, plan.Clusters}
+
+// regrouped says which items are in other groups than results were shown for.
+func (x *Experiment) regrouped(was map[string]eval.Item) (events []store.Event) {
+	changed := plan.Regrouped(was, x.Items())
+	for _, what := range groups {
+		if ids := changed[what]; len(ids) > 0 {
+			events = append(events, store.Event{At: x.env.Now(), What: what + groupEvent, Note: what + " of " + listed(ids) + " changed after results had been shown"})
+		}
+	}
+	return events
+}
+
+// listed counts and names items.
+func listed(ids []string) string {
+	return fmt.Sprintf("%s (%s)", text.Plural(len(ids), "item", "items"), strings.Join(plan.Shorten(ids, 20), ", "))
+}
 
 // addEvents appends to the history of a run.
 func addEvents(ctx context.Context, db *store.DB, r *store.Run, events []store.Event) error {
@@ -53,7 +74,16 @@ func notesOf(events []store.Event, kinds ...string) (notes []string) {
 
 // addHistory adds to the question what happened to the run.
 func (r *Run) addHistory(ctx context.Context, q *analyse.Question, events []store.Event, sums store.CallSums) (err error) {
-	q.Run.History = notesOf(events, planEvent, goldEvent)
+	kinds := []string{planEvent, goldEvent}
+	for _, what := range groups {
+		kinds = append(kinds, what+groupEvent)
+		if changed := len(notesOf(events, what+groupEvent)) > 0; what == plan.Strata {
+			q.Restratified = changed
+		} else {
+			q.Regrouped = q.Regrouped || changed
+		}
+	}
+	q.Run.History = notesOf(events, kinds...)
 	q.Late, q.Rejudged = notesOf(events, lateEvent), notesOf(events, lateJudgeEvent)
 	if lost, err := r.db.Lost(ctx, r.Record); err != nil {
 		return err

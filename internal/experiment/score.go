@@ -44,12 +44,21 @@ func (r *Run) Rescore(ctx context.Context, samples int) (Result, error) {
 	}
 	err = addEvents(ctx, r.db, r.Record, result.looked)
 	if err == nil && result.Analysis.Run.Done > 0 { // results are seen
-		err = r.RecordRules(ctx, r.db, r.Record)
+		err = errors.Join(r.RecordRules(ctx, r.db, r.Record), r.recordGroups(ctx))
 	}
 	if err != nil {
 		return Result{}, err
 	}
 	return result, r.save(ctx, result)
+}
+
+// recordGroups records by what results are grouped, of a run that an earlier version began.
+func (r *Run) recordGroups(ctx context.Context) error {
+	was, err := r.db.Grouped(ctx, r.Record)
+	if err != nil || len(was) == len(r.Items()) {
+		return err
+	}
+	return r.db.SetItems(ctx, r.Record, r.Items(), nil)
 }
 
 // compute computes what Rescore stores. scored takes the scores.
