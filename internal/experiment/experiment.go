@@ -91,6 +91,7 @@ type Experiment struct {
 	overrides []string
 	rules     *gate.Rules
 	treatment []eval.Part
+	judged    string // how often the judge was right, once results were computed
 	// effort adds the metrics of effort that the study names, of those that are offered.
 	effort         effort.Adder
 	offered, named []string

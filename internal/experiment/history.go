@@ -299,8 +299,10 @@ func inWords(events []store.Event) []store.Event {
 		}
 		if last == nil {
 			events[i].What, events[i].Note = "results seen", "the study had "+text.Plural(len(d.Decide.Require)+len(d.Decide.Outcomes), "rule", "rules")
-		} else {
-			events[i].What, events[i].Note = "rules changed", "after results were seen: "+strings.Join(last.changes(d), "; ")
+		} else if changes := last.changes(d); len(changes) > 0 {
+			events[i].What, events[i].Note = "rules changed", "after results were seen: "+strings.Join(changes, "; ")
+		} else { // a version recorded more
+			events[i] = store.Event{}
 		}
 		last = &d
 	}

@@ -67,6 +67,11 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 	if err != nil {
 		return Result{}, err
 	}
+	if calibration != nil {
+		if right, cases := calibration.Totals(); cases > 0 {
+			r.judged = fmt.Sprintf("%g of %g", right, cases)
+		}
+	}
 	collector := analyse.NewCollector(&r.Suite.Suite, r.Items(), r.Bench.Arms(), r.Plan)
 	if err := scored(r.scores(ctx, scorer, collector)); err != nil {
 		return Result{}, err
