@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -29,6 +30,9 @@ const (
 	// rulesEvent records under which rules results of a run were seen: one when they were
 	// first seen, and one for each change. The note is [deciding] as JSON.
 	rulesEvent = "rules"
+	// retryEvent is a session that asks failed trials again. The note has, as JSON, how many failed
+	// of how many, by arm.
+	retryEvent = "failed trials asked again"
 	// groupEvent, after one of [groups], names the items that are in another one since.
 	groupEvent = " changed"
 )
@@ -83,7 +87,7 @@ func (r *Run) addHistory(ctx context.Context, q *analyse.Question, events []stor
 			q.Regrouped = q.Regrouped || changed
 		}
 	}
-	q.Run.History = notesOf(events, kinds...)
+	q.Run.History = append(notesOf(events, kinds...), retried(events)...)
 	q.Late, q.Rejudged = notesOf(events, lateEvent), notesOf(events, lateJudgeEvent)
 	if lost, err := r.db.Lost(ctx, r.Record); err != nil {
 		return err
@@ -105,6 +109,66 @@ func (r *Run) addHistory(ctx context.Context, q *analyse.Question, events []stor
 		}
 	}
 	return nil
+}
+
+// RecordRetry records which failed trials of the run are about to be asked again: what fails is
+// no random sample, so that reports say how much failed at first.
+func (r *Run) RecordRetry(ctx context.Context, left *Left) error {
+	if !left.part.RetryFailed {
+		return nil
+	}
+	counts, again := map[string][2]int{}, map[string]bool{}
+	contestant := setOf(r.contestants())
+	for seq := range left.progress.Trials {
+		arm := r.Plan.Trial(seq).Arm
+		if !contestant[arm] || !left.progress.Done.Has(seq) {
+			continue
+		}
+		n := counts[arm]
+		n[1]++
+		if left.progress.Failed.Has(seq) {
+			n[0]++
+			again[arm] = again[arm] || left.performs(seq)
+		}
+		counts[arm] = n
+	}
+	maps.DeleteFunc(counts, func(arm string, _ [2]int) bool { return !again[arm] })
+	if len(counts) == 0 {
+		return nil
+	}
+	note, err := json.Marshal(counts)
+	if err != nil {
+		return err
+	}
+	return r.db.AddEvent(ctx, r.Record, store.Event{At: r.env.Now(), What: retryEvent, Note: string(note)})
+}
+
+// retried says how often failed trials were asked again, and how many of an arm had failed before:
+// the most, if there were several times.
+func retried(events []store.Event) []string {
+	notes, most := notesOf(events, retryEvent), map[string][2]int{}
+	for _, note := range notes {
+		var counts map[string][2]int
+		_ = json.Unmarshal([]byte(note), &counts) // a damaged one says nothing
+		for arm, n := range counts {
+			if n[0] > most[arm][0] {
+				most[arm] = n
+			}
+		}
+	}
+	if len(most) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("failed trials were asked again in %s: %s had failed", text.Plural(len(notes), "session", "sessions"), failures(most))}
+}
+
+// failures counts those of arms.
+func failures(of map[string][2]int) string {
+	arms := mapped(slices.Sorted(maps.Keys(of)), func(arm string) string {
+		n := of[arm]
+		return fmt.Sprintf("%d of %s of %s (%.1f %%)", n[0], text.Plural(n[1], "trial", "trials"), arm, 100*float64(n[0])/float64(n[1]))
+	})
+	return strings.Join(plan.Shorten(arms, 5), ", ")
 }
 
 // inherit adds what a run of the same study, from which answers were taken, makes of
@@ -287,6 +351,10 @@ func inWords(events []store.Event) []store.Event {
 	for i, e := range events {
 		if l := discipline.LooksOf(events[i : i+1]); len(l) > 0 {
 			events[i].Note = text.Plural(l[0].Trials, "trial", "trials") + " of " + text.Plural(l[0].Items, "item", "items")
+		}
+		var counts map[string][2]int
+		if e.What == retryEvent && json.Unmarshal([]byte(e.Note), &counts) == nil {
+			events[i].Note = failures(counts) + " had failed"
 		}
 		var d deciding
 		if e.What != rulesEvent || json.Unmarshal([]byte(e.Note), &d) != nil {
