@@ -318,7 +318,7 @@ func history(a *Analysis, q Question) string {
 		said = append(said, "all comparisons are exploratory")
 	case q.Restratified:
 		said = append(said, "comparisons within strata are exploratory")
-	case len(said) > 0 && len(late)+len(rejudged) == 0:
+	case len(said) > 0 && len(late)+len(rejudged) == 0 && !q.Elsewhere:
 		said = append(said, "no arm was added or changed after results had been shown")
 	}
 	if len(said) == 0 {

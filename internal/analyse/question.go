@@ -23,6 +23,9 @@ type Question struct {
 	// Restratified is whether items came into other strata after that, and Regrouped whether into
 	// other clusters or another split.
 	Restratified, Regrouped bool
+	// Elsewhere is whether results on the items had been shown by a run of another study, of whose arms
+	// nothing is said.
+	Elsewhere bool
 	// JudgesDiffer says how the judges of two arms differ, as the runs that the arms are of know.
 	JudgesDiffer map[[2]string]string
 	Calibration  *eval.Calibration

@@ -226,11 +226,11 @@ func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error 
 	}
 	r.add(regraded)
 	n := renewed{brought: map[string]bool{}}
-	bringing := setOf(r.bringing())
+	bringing, reads := setOf(r.bringing()), setOf(r.arms(r.reads))
 	late := map[string]bool{}
 	err := r.derive(ctx, eval.StageRun, func(w store.Renewal, err error) (events []store.Event) {
 		n.read++
-		if other := !onGold[w.Trial.Item] && !r.Record.Reread; other && w.Derived && (w.Changed || bringing[w.Trial.Arm]) {
+		if other := !onGold[w.Trial.Item] && !r.Record.Reread; other && reads[w.Trial.Arm] && w.Derived && (w.Changed || bringing[w.Trial.Arm]) {
 			if bringing[w.Trial.Arm] {
 				n.brought[w.Trial.Item] = true
 			}
@@ -272,7 +272,7 @@ func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error 
 		r.add(notes...)
 		note := strings.Join(notes, "; ")
 		if seen {
-			note += "; results had been shown"
+			note += "; " + hadShown
 		}
 		if err := r.db.AddEvent(ctx, r.Record, store.Event{At: r.env.Now(), What: planEvent, Note: note}); err != nil {
 			return err
@@ -302,6 +302,12 @@ func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error 
 func (x *Experiment) bringing() []string {
 	scores := x.Bench.ScoreFiles()
 	return x.arms(func(a eval.Arm) bool { return a.Given || scores[a.ID] != "" })
+}
+
+// reads reports whether an arm of the comparisons has answers to read: those that it brings, or those
+// of a model or program. Other arms answer from the data.
+func (x *Experiment) reads(a eval.Arm) bool {
+	return a.Role != eval.RoleCalibration && (a.Model != "" || slices.Contains(x.bringing(), a.ID))
 }
 
 // renewed counts the trials whose outcomes and verdicts were derived again.

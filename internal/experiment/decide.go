@@ -463,13 +463,9 @@ type rulesHistory struct {
 	now      deciding // of the study; see [Experiment.rulesNow]
 }
 
-// rulesSeen reads the history of the rules of a run. A run of an older version whose
+// rulesSeen reads the history of the rules from the events of a run. A run of an older version whose
 // results were seen began with the rules of its study.
-func rulesSeen(ctx context.Context, db *store.DB, r *store.Run) (h rulesHistory, err error) {
-	events, err := db.Events(ctx, r)
-	if err != nil {
-		return h, err
-	}
+func rulesSeen(events []store.Event, r *store.Run) (h rulesHistory, err error) {
 	for _, e := range events {
 		if e.What != rulesEvent {
 			continue
@@ -499,9 +495,15 @@ func (h *rulesHistory) first() deciding {
 	first := h.seen[0]
 	for _, d := range h.seen[1:] {
 		first.former = slices.Concat(first.former, d.former)
+		if !first.full() { // an earlier version did not record them
+			first.Settings, first.Cases, first.Judged = d.Settings, d.Cases, d.Judged
+		}
 	}
 	return first.following(h.now)
 }
+
+// last returns the rules under which results were seen last.
+func (h *rulesHistory) last() deciding { return h.seen[len(h.seen)-1] }
 
 // isNew reports whether the last rules are others than those before and not recorded yet.
 func (h *rulesHistory) isNew() bool {
@@ -519,16 +521,31 @@ func (h *rulesHistory) changes() (list []string) {
 
 // rulesNow returns the history of a run's rules with those of the study, if they differ from the last.
 func (x *Experiment) rulesNow(ctx context.Context, db *store.DB, r *store.Run) (h rulesHistory, err error) {
-	if h, err = rulesSeen(ctx, db, r); err != nil {
+	events, err := db.Events(ctx, r)
+	if err != nil {
 		return h, err
 	}
-	if h.now, err = decidingOf(x.File.Canonical()); err != nil {
-		return h, err
-	}
+	return x.rulesOf(events, r)
+}
+
+// deciding is that of the study as it is.
+func (x *Experiment) deciding() (deciding, error) {
+	d, err := decidingOf(x.File.Canonical())
 	if j, ok := kit.Suited(x.Bench).(kit.CaseJudge); ok {
-		h.now.Cases = j.Known().Hashes()
+		d.Cases = j.Known().Hashes()
 	}
-	h.now.Judged = x.judged
+	d.Judged = x.judged
+	return d, err
+}
+
+// rulesOf is [Experiment.rulesNow] for the events of a run.
+func (x *Experiment) rulesOf(events []store.Event, r *store.Run) (h rulesHistory, err error) {
+	if h, err = rulesSeen(events, r); err != nil {
+		return h, err
+	}
+	if h.now, err = x.deciding(); err != nil {
+		return h, err
+	}
 	n := len(h.seen)
 	if n > 0 && h.now.Judged == "" { // not computed now
 		h.now.Judged = h.seen[n-1].Judged
@@ -550,13 +567,13 @@ func (x *Experiment) RecordRules(ctx context.Context, db *store.DB, r *store.Run
 }
 
 func (x *Experiment) recordRules(ctx context.Context, db *store.DB, r *store.Run, h rulesHistory) error {
-	var events []store.Event
-	for _, d := range h.seen[h.recorded:] {
-		note, err := json.Marshal(d)
-		if err != nil {
-			return err
-		}
-		events = append(events, store.Event{At: x.env.Now(), What: rulesEvent, Note: string(note)})
-	}
-	return addEvents(ctx, db, r, events)
+	return addEvents(ctx, db, r, x.rulesEvents(h))
+}
+
+// rulesEvents are the events of the rules that are not recorded.
+func (x *Experiment) rulesEvents(h rulesHistory) []store.Event {
+	return mapped(h.seen[h.recorded:], func(d deciding) store.Event {
+		note, _ := json.Marshal(d) // it was JSON
+		return store.Event{At: x.env.Now(), What: rulesEvent, Note: string(note)}
+	})
 }

@@ -33,6 +33,11 @@ const (
 	// retryEvent is a session that asks failed trials again. The note has, as JSON, how many failed
 	// of how many, by arm.
 	retryEvent = "failed trials asked again"
+	// shownEvent names a run whose results had been shown before, and sinceEvent says what changed
+	// after that. elsewhereEvent is both for a run of another study.
+	shownEvent     = "shown before"
+	sinceEvent     = "changed since"
+	elsewhereEvent = "shown in another study"
 	// groupEvent, after one of [groups], names the items that are in another one since.
 	groupEvent = " changed"
 )
@@ -45,11 +50,17 @@ func (x *Experiment) regrouped(was map[string]eval.Item) (events []store.Event) 
 	changed := plan.Regrouped(was, x.Items())
 	for _, what := range groups {
 		if ids := changed[what]; len(ids) > 0 {
-			events = append(events, store.Event{At: x.env.Now(), What: what + groupEvent, Note: what + " of " + listed(ids) + " changed after results had been shown"})
+			events = append(events, store.Event{At: x.env.Now(), What: what + groupEvent, Note: what + " of " + listed(ids) + " changed" + afterShown})
 		}
 	}
 	return events
 }
+
+// What notes of events say of results.
+const (
+	hadShown   = "results had been shown"
+	afterShown = " after " + hadShown
+)
 
 // listed counts and names items.
 func listed(ids []string) string {
@@ -78,7 +89,8 @@ func notesOf(events []store.Event, kinds ...string) (notes []string) {
 
 // addHistory adds to the question what happened to the run.
 func (r *Run) addHistory(ctx context.Context, q *analyse.Question, events []store.Event, sums store.CallSums) (err error) {
-	kinds := []string{planEvent, goldEvent}
+	kinds := []string{planEvent, goldEvent, sinceEvent, elsewhereEvent}
+	q.Elsewhere = len(notesOf(events, elsewhereEvent)) > 0
 	for _, what := range groups {
 		kinds = append(kinds, what+groupEvent)
 		if changed := len(notesOf(events, what+groupEvent)) > 0; what == plan.Strata {
@@ -104,8 +116,12 @@ func (r *Run) addHistory(ctx context.Context, q *analyse.Question, events []stor
 		if u.Run == r.Record.ID || u.Planned == u.Answers {
 			continue
 		}
-		if err := r.inherit(ctx, q, u.Run, sums.ByArm()); err != nil {
+		from, err := r.db.Run(ctx, u.Run)
+		if err != nil {
 			return err
+		}
+		if from.Analysed && r.isOf(from) {
+			q.Run.History = append([]string{"answers were taken from " + u.Run + ", whose " + hadShown}, q.Run.History...)
 		}
 	}
 	return nil
@@ -159,7 +175,7 @@ func retried(events []store.Event) []string {
 	if len(most) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("failed trials were asked again in %s: %s had failed", text.Plural(len(notes), "session", "sessions"), failures(most))}
+	return []string{fmt.Sprintf("failed trials were asked again in %s: %s had failed at first", text.Plural(len(notes), "session", "sessions"), failures(most))}
 }
 
 // failures counts those of arms.
@@ -171,44 +187,6 @@ func failures(of map[string][2]int) string {
 	return strings.Join(plan.Shorten(arms, 5), ", ")
 }
 
-// inherit adds what a run of the same study, from which answers were taken, makes of
-// the question. If its results had been shown, this run was planned with them: arms
-// that were late there, or that it does not have as they are now, came after results, and
-// so did another judge, or another prompt of it that was asked anew, of which the hashes of
-// verdicts tell.
-func (r *Run) inherit(ctx context.Context, q *analyse.Question, id string, calls []eval.ArmCalls) error {
-	from, err := r.db.Run(ctx, id)
-	if err != nil || !from.Analysed || from.Study != r.Record.Study {
-		return err
-	}
-	q.Run.History = append(q.Run.History, fmt.Sprintf("answers were taken from %s, whose results had been shown", id))
-	then, here := &reader{ctx: ctx, run: from}, &reader{ctx: ctx, run: r.Record}
-	events, had, items := read(then, r.db.Events), read(then, r.db.PlanArms), read(then, r.db.Items)
-	was, now := read(then, r.db.JudgedBy), read(here, r.db.JudgedBy)
-	if err := cmp.Or(then.err, here.err); err != nil {
-		return err
-	}
-	q.Late = append(q.Late, notesOf(events, lateEvent)...)
-	q.Rejudged = append(q.Rejudged, notesOf(events, lateJudgeEvent)...)
-	for _, arm := range r.ArmIDs() {
-		anew := slices.ContainsFunc(calls, func(c eval.ArmCalls) bool { return c.Arm == arm && c.Stage == eval.StageRun && c.Reused == 0 })
-		if anew || !slices.Contains(had, arm) {
-			q.Late = append(q.Late, arm)
-		}
-	}
-	settings := !slices.Equal(judgedWith(from.Treatment, from.StudyJSON), judgedWith(r.Record.Treatment, r.Record.StudyJSON))
-	for _, arm := range r.Bench.Arms() {
-		anew := slices.ContainsFunc(calls, func(c eval.ArmCalls) bool { return c.Arm == arm.ID && c.Stage == eval.StageJudge && c.Reused < c.Calls })
-		if len(arm.Judges) > 0 && (settings || anew && slices.ContainsFunc(r.Items(), func(it eval.Item) bool {
-			key := [2]string{it.ID, arm.ID}
-			return items[it.ID].Gold == it.Gold && was[key] != 0 && now[key] != 0 && was[key] != now[key]
-		})) {
-			q.Rejudged = append(q.Rejudged, arm.ID)
-		}
-	}
-	return nil
-}
-
 // planEvents returns the events of a change of the plan. Arms that came after results
 // had been shown are named, because their comparisons were not planned. Those of earlier
 // changes stay late under another name.
@@ -218,9 +196,13 @@ func (x *Experiment) planEvents(changed string, a store.Amendment, earlier []sto
 	}
 	note := fmt.Sprintf("%s; %s then", changed, text.Plural(a.Done, "trial had an outcome", "trials had an outcome"))
 	if a.Seen {
-		note += ", and results had been shown"
+		note += ", and " + hadShown
 	}
-	events := []store.Event{{At: x.env.Now(), What: planEvent, Note: note}}
+	return append([]store.Event{{At: x.env.Now(), What: planEvent, Note: note}}, x.armEvents(a, earlier)...)
+}
+
+// armEvents returns the events of the arms of a change.
+func (x *Experiment) armEvents(a store.Amendment, earlier []store.Event) (events []store.Event) {
 	if a.Seen {
 		events = append(events, x.eventsOf(lateEvent, slices.Concat(a.Added, a.Changed))...)
 	}
@@ -243,7 +225,7 @@ func (x *Experiment) eventsOf(what string, arms []string) []store.Event {
 	return mapped(arms, func(arm string) store.Event { return store.Event{At: x.env.Now(), What: what, Note: arm} })
 }
 
-// describe lists how a plan changed.
+// describe lists how arms and items changed.
 func describe(a store.Amendment) (list counted) {
 	for _, c := range []struct {
 		arms []string
@@ -261,6 +243,12 @@ func describe(a store.Amendment) (list counted) {
 	list.add(a.ItemsRemoved, "item", "items", "removed")
 	list.add(a.ItemsChanged, "item", "items", "changed")
 	list.add(a.ItemsRenamed, "item", "items", "renamed")
+	return list
+}
+
+// describeTrials lists how a plan changed, with its trials.
+func describeTrials(a store.Amendment) counted {
+	list := describe(a)
 	if len(list) == 0 && a.New+a.Back+a.Left > 0 {
 		list = append(list, "what requests depend on changed")
 	}
@@ -334,11 +322,19 @@ func (r *Run) addLooks(ctx context.Context, q *analyse.Question, events []store.
 }
 
 // shownBefore counts the earlier runs of the study, and of its split, whose results were
-// shown.
+// shown. Another name of the study does not hide them, if they have items in common.
 func (r *Run) shownBefore(ctx context.Context) (n int, err error) {
-	runs, err := r.db.Runs(ctx)
+	runs, err := r.shownRuns(ctx)
 	for _, other := range runs {
-		if other.N < r.Record.N && other.Analysed && other.Study == r.Record.Study && discipline.SplitOf(other) == r.Study.Split {
+		same := other.Study == r.Record.Study
+		if !same && r.isOf(other) {
+			_, common, err := r.common(ctx, other)
+			if err != nil {
+				return n, err
+			}
+			same = len(common) > 0
+		}
+		if same {
 			n++
 		}
 	}

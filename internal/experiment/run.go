@@ -328,7 +328,11 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 			arms[0], r.ID, x.File.Path)
 	}
 	// A run of an older version has none of the rules that it began with.
-	rules, err := rulesSeen(ctx, db, r)
+	events, err := db.Events(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := rulesSeen(events, r)
 	if err == nil {
 		err = x.recordRules(ctx, db, r, rules)
 	}
@@ -336,10 +340,6 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 		return nil, err
 	}
 	seen, judge := r.Analysed, changedParts(judgedWith(r.Treatment, r.StudyJSON), judgedWith(x.treatment, x.File.Canonical()))
-	events, err := db.Events(ctx, r)
-	if err != nil {
-		return nil, err
-	}
 	if !seen {
 		regrouped = nil
 	}
@@ -382,7 +382,7 @@ func (r *Run) amend(ctx context.Context, items map[string]eval.Item, gold []stri
 	}
 	notes := portChanges(r.Record.Treatment, r.treatment)
 	_, err = r.db.Amend(ctx, r.Record, now, planned, r.Plan, moved, r.unchanged(r.Record, items), func(a store.Amendment) []store.Event {
-		changed := append(describe(a), notes...)
+		changed := append(describeTrials(a), notes...)
 		r.add(changed...)
 		return append(r.planEvents(strings.Join(changed, "; "), a, earlier), events...)
 	})

@@ -92,7 +92,18 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 	if from.Ratings, err = r.ratings(scorer, r.cases(ctx, r.db, r.Record, false)); err != nil {
 		return Result{}, err
 	}
+	known, err := rulesSeen(events, r.Record)
+	if err != nil {
+		return Result{}, err
+	}
 	q := r.runQuestion(progress)
+	var fresh []store.Event // with which results are shown
+	if progress.Done.Count() > 0 {
+		if fresh, err = r.since(ctx, events, known); err != nil {
+			return Result{}, err
+		}
+		events = append(events, fresh...)
+	}
 	q.Run.JudgeErrors = failures
 	if err := r.addHistory(ctx, &q, events, sums); err != nil {
 		return Result{}, err
@@ -101,7 +112,7 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 	if err != nil {
 		return Result{}, err
 	}
-	history, err := r.rulesNow(ctx, r.db, r.Record)
+	history, err := r.rulesOf(events, r.Record)
 	if err != nil {
 		return Result{}, err
 	}
@@ -120,7 +131,7 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 	if err := r.addFromOutside(ctx, analysis); err != nil {
 		return Result{}, err
 	}
-	result := Result{Analysis: analysis, Verdict: r.decide(analysis), basis: r.basis(), looked: looked}
+	result := Result{Analysis: analysis, Verdict: r.decide(analysis), basis: r.basis(), looked: append(fresh, looked...)}
 	if err := r.needs(result.Verdict, analysis, collector.Scores); err != nil {
 		return Result{}, err
 	}
