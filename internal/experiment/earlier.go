@@ -95,7 +95,7 @@ func (r *Run) since(ctx context.Context, events []store.Event, seen rulesHistory
 			if err != nil {
 				return nil, err
 			}
-			fresh = append(fresh, more...)
+			fresh = append(more, fresh...) // the newest is the last
 		}
 	}
 	return fresh, nil
@@ -176,11 +176,14 @@ func (r *Run) sinceRun(ctx context.Context, e earlierRun, own []store.Event) (ev
 	first := rules.first()
 	events = append(events, r.rulesEvents(rulesHistory{seen: []deciding{first.renamed(first.former)}})...)
 	if len(changes) > 0 {
-		event(sinceEvent, "since results of "+e.ID+" had been shown: "+strings.Join(changes, "; "))
+		event(sinceEvent, sinceShown(e.ID)+strings.Join(changes, "; "))
 	}
 	a.Seen = true
 	return slices.Concat(events, regrouped, r.armEvents(a, slices.Concat(events, own)), r.eventsOf(lateJudgeEvent, rejudged)), nil
 }
+
+// sinceShown begins what changed since a run.
+func sinceShown(run string) string { return "since results of " + run + " had been shown: " }
 
 // itemsOfAll counts items.
 func itemsOfAll(n, all int) string {
@@ -266,16 +269,18 @@ func (r *Run) sinceArms(ctx context.Context, e earlierRun) (a store.Amendment, r
 	return a, reading, nil
 }
 
-// readings are arms whose answers are read by something else than results were shown of.
+// readings are what differs in what outcomes depend on beside answers to questions.
 type readings struct {
-	arms    []string
-	brought []string // items of which an arm brings other answers or scores
+	arms    []string // that bring other answers or scores
+	brought []string // their items
+	read    bool     // answers of others are read by something else
 }
 
 func (r readings) notes() (notes []string) {
 	if len(r.brought) > 0 {
 		notes = append(notes, "answers or scores that arms bring changed for "+listed(r.brought))
-	} else if len(r.arms) > 0 {
+	}
+	if r.read {
 		notes = append(notes, "what answers are read by changed")
 	}
 	return notes
@@ -293,8 +298,10 @@ func (r *Run) sinceRead(e earlierRun, was map[eval.Trial]int64, a store.Amendmen
 			continue
 		}
 		if now, _ := r.Plan.Basis(seq); now != there && !r.Plan.ReadEarlier(seq, there) {
-			if other[t.Arm] = true; bringing[t.Arm] {
-				brought[t.Item] = true
+			if bringing[t.Arm] {
+				other[t.Arm], brought[t.Item] = true, true
+			} else {
+				reading.read = true
 			}
 		}
 	}

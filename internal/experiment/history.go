@@ -120,8 +120,14 @@ func (r *Run) addHistory(ctx context.Context, q *analyse.Question, events []stor
 		if err != nil {
 			return err
 		}
-		if from.Analysed && r.isOf(from) {
-			q.Run.History = append([]string{"answers were taken from " + u.Run + ", whose " + hadShown}, q.Run.History...)
+		if !from.Analysed || !r.isOf(from) {
+			continue
+		}
+		taken, since := "answers were taken from "+u.Run+", whose "+hadShown, sinceShown(u.Run)
+		if i := slices.IndexFunc(q.Run.History, func(said string) bool { return strings.HasPrefix(said, since) }); i >= 0 {
+			q.Run.History[i] = taken + "; since then: " + strings.TrimPrefix(q.Run.History[i], since)
+		} else {
+			q.Run.History = append([]string{taken}, q.Run.History...)
 		}
 	}
 	return nil

@@ -118,9 +118,7 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 	}
 	q.Unplanned = r.unplanned(history.first())
 	if r.rules.Empty() { // else the verdict says them
-		for _, change := range history.changes() {
-			q.Run.History = append(q.Run.History, "after results were seen: "+change)
-		}
+		q.Run.History = append(mapped(history.changes(), func(change string) string { return "after results were seen: " + change }), q.Run.History...)
 	}
 	q.Calibration, q.Samples = calibration, samples
 	analysis, err := collector.Analyse(q, from)
