@@ -37,6 +37,7 @@ const Format = "scruple-analysis/7"
 type Changes struct {
 	Compared             *Analysis // of the arms, as the command compare has it
 	Worse, Better, Equal int
+	Unscored             int      // items that have a score in one of the runs only
 	Items                []Change // those with another score, the worst first
 }
 

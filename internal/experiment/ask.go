@@ -40,12 +40,10 @@ func (r *Run) Left(ctx context.Context, part Part) (*Left, error) {
 	if err != nil {
 		return nil, err
 	}
-	part = r.UntilLook(part, p)
-	selected, err := r.selected(part)
+	l, err := r.leftOf(r.UntilLook(part, p), p)
 	if err != nil {
 		return nil, err
 	}
-	l := &Left{progress: p, part: part, selected: selected}
 	judged := r.HasJudge()
 	for seq := range p.Trials {
 		switch {
@@ -54,11 +52,17 @@ func (r *Run) Left(ctx context.Context, part Part) (*Left, error) {
 		case !l.has(seq) && !p.Done.Has(seq):
 			l.Elsewhere++
 		}
-		if judged && p.Done.Has(seq) && !p.Failed.Has(seq) && l.judges(seq) {
+		if judged && l.answered(seq) && l.judges(seq) {
 			l.Judgments++
 		}
 	}
 	return l, nil
+}
+
+// leftOf is what is left of a part, of which nothing is counted.
+func (r *Run) leftOf(part Part, p *store.Progress) (*Left, error) {
+	selected, err := r.selected(part)
+	return &Left{progress: p, part: part, selected: selected}, err
 }
 
 // CheckPart returns an error for a part that names items or arms that the study does
@@ -122,6 +126,9 @@ func (l *Left) has(seq int) bool { return l.selected == nil || l.selected[seq] }
 func (l *Left) performs(seq int) bool {
 	return l.has(seq) && (!l.progress.Done.Has(seq) || l.part.RetryFailed && l.progress.Failed.Has(seq))
 }
+
+// answered reports whether a trial has an outcome that can be judged.
+func (l *Left) answered(seq int) bool { return l.progress.Done.Has(seq) && !l.progress.Failed.Has(seq) }
 
 // judges reports whether a trial with an outcome is to be judged.
 func (l *Left) judges(seq int) bool {

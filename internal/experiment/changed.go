@@ -54,6 +54,9 @@ func (x *Experiment) ChangesOf(ctx context.Context, older, newer Side, few int) 
 			c := analyse.Change{Item: it.ID, Arm: a, Was: before, Now: after}
 			switch g := gain(c); {
 			case !ok1 || !ok2:
+				if ok1 != ok2 {
+					all.Unscored++
+				}
 				continue
 			case math.Abs(g) < noise:
 				all.Equal++

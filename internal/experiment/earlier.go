@@ -67,7 +67,11 @@ func (r *Run) common(ctx context.Context, other *store.Run) (items, common map[s
 // this study on items of the run had shown before, and that of each other study, and what changed
 // since. What had changed in the former after its results had been shown counts for this run too, and
 // its rules are compared with those that were seen first.
-func (r *Run) since(ctx context.Context, events []store.Event, seen rulesHistory) ([]store.Event, error) {
+func (r *Run) since(ctx context.Context, events []store.Event) ([]store.Event, error) {
+	seen, err := rulesSeen(events, r.Record)
+	if err != nil {
+		return nil, err
+	}
 	if n := seen.recorded; n > 0 && seen.seen[n-1].full() || r.question().Run.Exploratory() {
 		return nil, nil
 	}

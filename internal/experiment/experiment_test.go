@@ -883,6 +883,46 @@ func TestMissingScoreIsGiven(t *testing.T) {
 	}
 }
 
+// Values of a run in progress say how many answers they lack.
+func TestInterimsSayWhatTheyLack(t *testing.T) {
+	dir, ctx := t.TempDir(), t.Context()
+	path := write(t, filepath.Join(dir, "study.yaml"), "name: scores\nsuite: given\ndata: {path: scores.csv}\nmetrics: {own: [{name: f1, title: F1}, {name: em, title: EM}], primary: [f1]}\n")
+	write(t, filepath.Join(dir, "scores.csv"), "item,arm,f1,em\na,old,1,1\nb,old,,1\nc,old,0.5,1\n")
+	r := start(t, load(t, path), openStore(t, dir))
+	if err := r.Ask(ctx, left(t, r, false), experiment.Asking{}); err != nil {
+		t.Fatal(err)
+	}
+	_, arms, err := r.Interims(ctx)
+	if err != nil || len(arms) != 1 || arms[0].Done != 3 || arms[0].Failed != 0 || arms[0].Unscored != 1 || !slices.Equal(arms[0].Values, []string{"0.750"}) {
+		t.Errorf("got %+v, %v", arms, err)
+	}
+}
+
+// What changed between two runs says which items it cannot tell of.
+func TestChangesSayWhatTheyLack(t *testing.T) {
+	dir, ctx := t.TempDir(), t.Context()
+	path := write(t, filepath.Join(dir, "study.yaml"), "name: scores\nsuite: given\ndata: {path: scores.csv}\n")
+	db := openStore(t, dir)
+	var sides []experiment.Side
+	for _, rows := range []string{"a,old,1,\nb,old,1,\nc,old,,boom\nd,old,1,\n", "a,old,0,\nb,old,,boom\nc,old,,boom\nd,old,1,\n"} {
+		write(t, filepath.Join(dir, "scores.csv"), "item,arm,score,error\n"+rows)
+		x := load(t, path)
+		r, err := x.Start(ctx, db)
+		if err == nil {
+			err = r.Ask(ctx, left(t, r, false), experiment.Asking{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		rescore(t, r)
+		sides = append(sides, experiment.Side{DB: db, Run: r.Record})
+	}
+	c, err := load(t, path).ChangesOf(ctx, sides[0], sides[1], 1)
+	if err != nil || c.Worse != 1 || c.Better != 0 || c.Equal != 1 || c.Unscored != 1 {
+		t.Errorf("got %+v, %v", c, err)
+	}
+}
+
 const answered = `name: q
 suite: qa
 data: {path: q.csv, match: exact}

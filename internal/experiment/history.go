@@ -87,8 +87,13 @@ func notesOf(events []store.Event, kinds ...string) (notes []string) {
 	return notes
 }
 
-// addHistory adds to the question what happened to the run.
-func (r *Run) addHistory(ctx context.Context, q *analyse.Question, events []store.Event, sums store.CallSums) (err error) {
+// addHistory adds to the question what happened to the run, and to the rules of its study.
+func (r *Run) addHistory(ctx context.Context, q *analyse.Question, events []store.Event, rules rulesHistory, sums store.CallSums) error {
+	if r.rules.Empty() { // else the verdict says them
+		for _, change := range rules.changes() {
+			q.Run.History = append(q.Run.History, "after results were seen: "+change)
+		}
+	}
 	kinds := []string{planEvent, goldEvent, sinceEvent, elsewhereEvent}
 	q.Elsewhere = len(notesOf(events, elsewhereEvent)) > 0
 	for _, what := range groups {
@@ -99,8 +104,13 @@ func (r *Run) addHistory(ctx context.Context, q *analyse.Question, events []stor
 			q.Regrouped = q.Regrouped || changed
 		}
 	}
-	q.Run.History = append(notesOf(events, kinds...), retried(events)...)
-	q.Late, q.Rejudged = notesOf(events, lateEvent), notesOf(events, lateJudgeEvent)
+	q.Run.History = slices.Concat(q.Run.History, notesOf(events, kinds...), retried(events))
+	q.Late, q.Rejudged, q.Unplanned = notesOf(events, lateEvent), notesOf(events, lateJudgeEvent), r.unplanned(rules.first())
+	return r.addReused(ctx, q, sums)
+}
+
+// addReused adds to the question which requests were lost, and whose answers were taken.
+func (r *Run) addReused(ctx context.Context, q *analyse.Question, sums store.CallSums) (err error) {
 	if lost, err := r.db.Lost(ctx, r.Record); err != nil {
 		return err
 	} else if lost.Requests > 0 {
@@ -289,9 +299,8 @@ func (list *counted) add(n int, one, many, what string) {
 }
 
 // addLooks adds all looks at the results of a run to the question, with the one that the event
-// records which it returns: there is none if the results have the answers of the last time. Left
-// are the answers that left the plan: one that shrank does not hide a look when it grows again.
-func (r *Run) addLooks(ctx context.Context, q *analyse.Question, events []store.Event, p *store.Progress, left int) (fresh []store.Event, err error) {
+// records which it returns: there is none if the results have the answers of the last time.
+func (r *Run) addLooks(ctx context.Context, q *analyse.Question, events []store.Event, p *store.Progress) (fresh []store.Event, err error) {
 	now := discipline.Look{Trials: p.Done.Count(), Planned: q.Run.Planned}
 	if now.Trials == 0 || q.Run.Exploratory() {
 		return nil, nil
@@ -303,6 +312,10 @@ func (r *Run) addLooks(ctx context.Context, q *analyse.Question, events []store.
 		}
 	}
 	seen := discipline.LooksOf(events)
+	left, err := r.db.LeftPlan(ctx, r.Record) // a plan that shrank does not hide a look when it grows again
+	if err != nil {
+		return nil, err
+	}
 	now.Behind(seen, left)
 	if n := len(seen); n == 0 || seen[n-1].Trials != now.Trials || seen[n-1].Items != now.Items || cmp.Or(seen[n-1].Asked, now.Asked) != now.Asked {
 		if n > 0 {

@@ -16,6 +16,7 @@ import (
 type Interim struct {
 	Arm          string
 	Done, Failed int
+	Unscored     int      // of the others, those that lack a score of one of the metrics
 	Values       []string // of the metrics, as reports write them
 }
 
@@ -37,10 +38,9 @@ func (r *Run) Interims(ctx context.Context) (metrics []string, arms []Interim, e
 			metrics = append(metrics, cmp.Or(m.Title, m.Name))
 		}
 	}
-	sums := map[string][]eval.Fraction{}
+	var sums [][]eval.Fraction // by arm and metric
 	for _, arm := range r.contestants() {
-		sums[arm] = make([]eval.Fraction, len(known))
-		arms = append(arms, Interim{Arm: arm})
+		sums, arms = append(sums, make([]eval.Fraction, len(known))), append(arms, Interim{Arm: arm})
 	}
 	for s, err := range score.All(scorer, r.db.Cases(ctx, r.Record)) {
 		if err != nil {
@@ -52,8 +52,11 @@ func (r *Run) Interims(ctx context.Context) (metrics []string, arms []Interim, e
 		}
 		for _, t := range s.Trials {
 			arms[k].Done++
-			if t.Outcome.Kind == eval.Failed {
+			switch {
+			case t.Outcome.Kind == eval.Failed:
 				arms[k].Failed++
+			case slices.ContainsFunc(known, func(m eval.Metric) bool { return lacks(s.Scores, m, t.Trial.Replicate) }):
+				arms[k].Unscored++
 			}
 		}
 		for i, m := range known {
@@ -66,17 +69,32 @@ func (r *Run) Interims(ctx context.Context) (metrics []string, arms []Interim, e
 			if m.Pooling != eval.RatioOfSums && own.Den > 0 {
 				own = eval.Fraction{Num: own.Num / own.Den, Den: 1}
 			}
-			sums[s.Arm][i] = sums[s.Arm][i].Plus(own.Num, own.Den)
+			sums[k][i] = sums[k][i].Plus(own.Num, own.Den)
 		}
 	}
 	for k := range arms {
 		for i, m := range known {
 			value := analyse.Undefined()
-			if t := sums[arms[k].Arm][i]; t.Den > 0 {
+			if t := sums[k][i]; t.Den > 0 {
 				value = analyse.Number(t.Num / t.Den)
 			}
 			arms[k].Values = append(arms[k].Values, analyse.Metric{Min: analyse.Number(m.Min), Max: analyse.Number(m.Max), Pooling: m.Pooling}.Scale().Value(value, false))
 		}
 	}
 	return metrics, arms, nil
+}
+
+// lacks reports whether a replicate has no score of a metric, or not all. A ratio of sums may have
+// nothing to count in an answer.
+func lacks(scores []eval.Score, m eval.Metric, replicate int) bool {
+	has := m.Pooling == eval.RatioOfSums
+	for _, x := range scores {
+		if x.Metric == m.Name && (x.Replicate == 0 || x.Replicate == replicate) {
+			if x.Unscored != "" {
+				return true
+			}
+			has = true
+		}
+	}
+	return !has
 }

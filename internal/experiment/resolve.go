@@ -192,7 +192,7 @@ func (x *Experiment) chosen(m study.Metrics) (primary, secondary []string) {
 func (x *Experiment) checkDeciding(path string, names []string) []error {
 	var problems []error
 	for i, name := range names {
-		if slices.ContainsFunc(x.Suite.Metrics, func(m eval.Metric) bool { return m.Name == name && m.Kind == eval.Analysis }) {
+		if m, ok := x.Suite.Metric(name); ok && m.Kind == eval.Analysis {
 			problems = append(problems, x.File.Errorf(fmt.Sprintf("%s[%d]", path, i), "%s is an analysis metric: it explains results and cannot decide them; report it with metrics.secondary", name))
 		}
 	}
@@ -207,10 +207,8 @@ func (x *Experiment) checkAssumptions() []error {
 		for k, s := range a.Scores {
 			at := fmt.Sprintf("assume[%d].scores[%d]", i, k)
 			problems = append(problems, x.checkMetric(at+".metric", s.Metric, true)...)
-			for _, m := range x.Suite.Metrics {
-				if m.Name == s.Metric && !(m.Min <= s.Value && s.Value <= m.Max) {
-					problems = append(problems, x.File.Errorf(at+".value", "%v is outside of %v to %v, the values of %s", s.Value, m.Min, m.Max, m.Name))
-				}
+			if m, ok := x.Suite.Metric(s.Metric); ok && !(m.Min <= s.Value && s.Value <= m.Max) {
+				problems = append(problems, x.File.Errorf(at+".value", "%v is outside of %v to %v, the values of %s", s.Value, m.Min, m.Max, m.Name))
 			}
 			known := slices.ContainsFunc(x.Bench.Arms(), func(arm eval.Arm) bool {
 				return arm.Role != eval.RoleCalibration && (arm.ID == s.Arm || slices.ContainsFunc(arm.Levels, func(l eval.Level) bool { return l.Value == s.Arm }))
@@ -363,10 +361,8 @@ func (x *Experiment) compared(a, b, metric string) bool {
 
 // compares returns the metric if the analysis will compare two arms on it.
 func (x *Experiment) compares(a, b, metric string) (m eval.Metric, is bool) {
-	if i := slices.IndexFunc(x.Suite.Metrics, func(m eval.Metric) bool { return m.Name == metric }); i >= 0 {
-		m, is = x.Suite.Metrics[i], x.compared(a, b, metric)
-	}
-	return m, is
+	m, is = x.Suite.Metric(metric)
+	return m, is && x.compared(a, b, metric)
 }
 
 // metricsOf lists the metrics on which the analysis compares a pair.

@@ -77,8 +77,8 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 		return Result{}, err
 	}
 	stored := &reader{ctx: ctx, run: r.Record}
-	progress, sums, left := read(stored, r.db.Progress), read(stored, r.db.CallSums), read(stored, r.db.LeftPlan)
-	events, failures := read(stored, r.db.Events), read(stored, r.db.JudgeErrors)
+	progress, sums := read(stored, r.db.Progress), read(stored, r.db.CallSums)
+	failures, events := read(stored, r.db.JudgeErrors), read(stored, r.db.Events)
 	if stored.err != nil {
 		return Result{}, stored.err
 	}
@@ -86,41 +86,26 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 	if err != nil {
 		return Result{}, err
 	}
-	if from.Asked, err = r.askedOf(ctx, sums); err != nil {
-		return Result{}, err
-	}
-	if from.Ratings, err = r.ratings(scorer, r.cases(ctx, r.db, r.Record, false)); err != nil {
-		return Result{}, err
-	}
-	known, err := rulesSeen(events, r.Record)
-	if err != nil {
-		return Result{}, err
-	}
-	q := r.runQuestion(progress)
 	var fresh []store.Event // with which results are shown
 	if progress.Done.Count() > 0 {
-		if fresh, err = r.since(ctx, events, known); err != nil {
+		if fresh, err = r.since(ctx, events); err != nil {
 			return Result{}, err
 		}
 		events = append(events, fresh...)
-	}
-	q.Run.JudgeErrors = failures
-	if err := r.addHistory(ctx, &q, events, sums); err != nil {
-		return Result{}, err
-	}
-	looked, err := r.addLooks(ctx, &q, events, progress, left)
-	if err != nil {
-		return Result{}, err
 	}
 	history, err := r.rulesOf(events, r.Record)
 	if err != nil {
 		return Result{}, err
 	}
-	q.Unplanned = r.unplanned(history.first())
-	if r.rules.Empty() { // else the verdict says them
-		q.Run.History = append(mapped(history.changes(), func(change string) string { return "after results were seen: " + change }), q.Run.History...)
+	q := r.runQuestion(progress)
+	q.Run.JudgeErrors, q.Calibration, q.Samples = failures, calibration, samples
+	if err := r.addHistory(ctx, &q, events, history, sums); err != nil {
+		return Result{}, err
 	}
-	q.Calibration, q.Samples = calibration, samples
+	looked, err := r.addLooks(ctx, &q, events, progress)
+	if err != nil {
+		return Result{}, err
+	}
 	analysis, err := collector.Analyse(q, from)
 	if err != nil {
 		return Result{}, err
@@ -142,7 +127,7 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 // scores scores every case and collects the scores.
 func (r *Run) scores(ctx context.Context, scorer eval.Scorer, collector *analyse.Collector) iter.Seq2[eval.Scored, error] {
 	return func(yield func(eval.Scored, error) bool) {
-		next, stop := iter.Pull2(r.db.Taken(ctx, r.Record))
+		next, stop := r.taken(ctx, "scoring")
 		defer stop()
 		var taken []eval.Taken
 		given := map[string]bool{}
@@ -154,9 +139,7 @@ func (r *Run) scores(ctx context.Context, scorer eval.Scorer, collector *analyse
 			taken = taken[:0]
 			for i := 0; err == nil && i < len(s.Trials); i++ {
 				var t eval.Taken
-				if t, err, _ = next(); err == nil && t.Trial != s.Trials[i].Trial {
-					err = fmt.Errorf("scoring %v: the store has the calls of %v in its place", s.Trials[i].Trial, t.Trial)
-				}
+				t, err = next(s.Trials[i].Trial)
 				t.Given = t.Given || given[t.Arm]
 				taken = append(taken, t)
 			}
@@ -245,8 +228,15 @@ func (r *Run) sources(ctx context.Context, scorer eval.Scorer, sums store.CallSu
 	if r.Study.Output.Latency {
 		from.Latencies, err = r.db.Latencies(ctx, r.Record)
 	}
+	if err != nil {
+		return from, err
+	}
 	can := scorer.Capabilities() // those of the calibrated one, as for scores
 	from.Report, from.Pick = can.Report, can.Pick
+	if from.Asked, err = r.askedOf(ctx, sums); err != nil {
+		return from, err
+	}
+	from.Ratings, err = r.ratings(scorer, r.cases(ctx, r.db, r.Record, false))
 	return from, err
 }
 

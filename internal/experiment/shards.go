@@ -45,7 +45,7 @@ func (r *Run) Shards(left *Left) []Shard {
 	calibrates := r.calibrationArms()
 	of := func(calibrating bool) func(int) bool {
 		return func(seq int) bool {
-			return calibrates[r.Plan.Trial(seq).Arm] == calibrating && (left.performs(seq) || left.judges(seq) && left.progress.Done.Has(seq) && !left.progress.Failed.Has(seq))
+			return calibrates[r.Plan.Trial(seq).Arm] == calibrating && (left.performs(seq) || left.answered(seq) && left.judges(seq))
 		}
 	}
 	return append(append(shards, r.cut(Calibrating, of(true))...), r.cut(Judging, of(false))...)
@@ -84,11 +84,10 @@ func (r *Run) Tasks(ctx context.Context, s Shard, part Part) (tasks []run.Task, 
 	if err != nil {
 		return nil, err
 	}
-	selected, err := r.selected(part)
+	left, err := r.leftOf(part, p)
 	if err != nil {
 		return nil, err
 	}
-	left := &Left{progress: p, part: part, selected: selected}
 	list := r.runTasks(left, s.From, s.To)
 	if s.Step != Performing {
 		list = r.judgeTasks(ctx, left, r.db.OutcomesIn(ctx, r.Record, s.From, s.To), s.Step == Calibrating)

@@ -13,7 +13,7 @@ import (
 // of an item together are not among them.
 func (r *Run) Trials(ctx context.Context) iter.Seq2[eval.ScoredTrial, error] {
 	return func(yield func(eval.ScoredTrial, error) bool) {
-		nextTaken, stopTaken := iter.Pull2(r.db.Taken(ctx, r.Record))
+		nextTaken, stopTaken := r.taken(ctx, "reading")
 		defer stopTaken()
 		nextScores, stopScores := iter.Pull2(r.db.Scores(ctx, r.Record))
 		defer stopScores()
@@ -34,9 +34,7 @@ func (r *Run) Trials(ctx context.Context) iter.Seq2[eval.ScoredTrial, error] {
 			}
 			t := eval.ScoredTrial{Judged: j, Show: func() (eval.Exhibit, error) { return shownBy(r.Bench, eval.CaseOf(j.Trial, j.Outcome, j.Verdicts)) }}
 			if err == nil {
-				if t.Taken, err, _ = nextTaken(); err == nil && t.Taken.Trial != j.Trial {
-					err = fmt.Errorf("reading %v: the store has the calls of %v in its place", j.Trial, t.Taken.Trial)
-				}
+				t.Taken, err = nextTaken(j.Trial)
 			}
 			if err == nil && more && scores.Trial == j.Trial {
 				t.Scores = scores.Scores
@@ -47,4 +45,17 @@ func (r *Run) Trials(ctx context.Context) iter.Seq2[eval.ScoredTrial, error] {
 			}
 		}
 	}
+}
+
+// taken returns a function that returns what the calls of the next trial with an outcome took, and one
+// that ends it. doing is what errors say.
+func (r *Run) taken(ctx context.Context, doing string) (next func(eval.Trial) (eval.Taken, error), stop func()) {
+	pull, stop := iter.Pull2(r.db.Taken(ctx, r.Record))
+	return func(of eval.Trial) (eval.Taken, error) {
+		t, err, _ := pull()
+		if err == nil && t.Trial != of {
+			err = fmt.Errorf("%s %v: the store has the calls of %v in its place", doing, of, t.Trial)
+		}
+		return t, err
+	}, stop
 }

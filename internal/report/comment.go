@@ -104,11 +104,15 @@ func (m *markdown) baseline(b *builder, base *Baseline, shown int) {
 		m.table(t)
 	}
 	m.list("!", base.Compared.Warnings)
+	without := ""
+	if base.Unscored > 0 {
+		without = fmt.Sprintf("; %d without a score in one of the runs", base.Unscored)
+	}
 	if len(base.Items) == 0 {
-		m.para(plain, say.Plural(base.Equal, "score is", "scores are")+" as before.")
+		m.para(plain, say.Plural(base.Equal, "score is", "scores are")+" as before"+without+".")
 		return
 	}
-	title := fmt.Sprintf("%s: %d worse, %d better; %d as before", say.Plural(len(base.Items), "score changed", "scores changed"), base.Worse, base.Better, base.Equal)
+	title := fmt.Sprintf("%s: %d worse, %d better; %d as before", say.Plural(len(base.Items), "score changed", "scores changed"), base.Worse, base.Better, base.Equal) + without
 	m.fold(title, func() {
 		t := newTable("", "Item", "Arm", ">Was", ">Now", "Answer before", "Answer now")
 		const long = 120

@@ -76,7 +76,7 @@ func TestCommentRefersToNothing(t *testing.T) {
 	}
 }
 
-// What has no interval against a baseline says why.
+// What has no interval against a baseline says why, and changes say what they lack.
 func TestCommentSaysWhyThereIsNoInterval(t *testing.T) {
 	r := load(t, "study")
 	c := r.Analysis.Comparisons[0]
@@ -84,10 +84,12 @@ func TestCommentSaysWhyThereIsNoInterval(t *testing.T) {
 	against := *r.Analysis
 	against.Comparisons = []analyse.Comparison{c}
 	out := render(t, r, func(w io.Writer, r Report) error {
-		return Comment(w, r, "study.yaml", &Baseline{Run: "main-1", Changes: &analyse.Changes{Compared: &against}})
+		return Comment(w, r, "study.yaml", &Baseline{Run: "main-1", Changes: &analyse.Changes{Compared: &against, Equal: 4, Unscored: 2}})
 	})
-	if !strings.Contains(out, "¹ no interval: one pair is not enough") {
-		t.Error(out)
+	for _, want := range []string{"¹ no interval: one pair is not enough", "4 scores are as before; 2 without a score in one of the runs."} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in %s", want, out)
+		}
 	}
 }
 

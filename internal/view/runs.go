@@ -225,6 +225,7 @@ type standing struct {
 	Metrics []string
 	Arms    []experiment.Interim
 	Done    int // trials of which it is
+	Without int // of them, those that have no score
 	Missing string
 }
 
@@ -289,7 +290,7 @@ func (v *Viewer) score(run *store.Run) (s standing) {
 		return standing{Missing: err.Error()}
 	}
 	for _, arm := range s.Arms {
-		s.Done += arm.Done
+		s.Done, s.Without = s.Done+arm.Done, s.Without+arm.Failed+arm.Unscored
 	}
 	return s
 }
