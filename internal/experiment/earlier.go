@@ -22,6 +22,7 @@ type earlierRun struct {
 	same   bool                 // it is of the study, whatever its name was
 	items  map[string]eval.Item // of its plan
 	common map[string]eval.Item // those that are in this run too, by their id here
+	calls  []eval.ArmCalls      // of this run
 }
 
 // shownRuns lists the earlier runs of the split whose results were shown.
@@ -67,7 +68,7 @@ func (r *Run) common(ctx context.Context, other *store.Run) (items, common map[s
 // this study on items of the run had shown before, and that of each other study, and what changed
 // since. What had changed in the former after its results had been shown counts for this run too, and
 // its rules are compared with those that were seen first.
-func (r *Run) since(ctx context.Context, events []store.Event) ([]store.Event, error) {
+func (r *Run) since(ctx context.Context, events []store.Event, sums store.CallSums) ([]store.Event, error) {
 	seen, err := rulesSeen(events, r.Record)
 	if err != nil {
 		return nil, err
@@ -82,7 +83,7 @@ func (r *Run) since(ctx context.Context, events []store.Event) ([]store.Event, e
 	var fresh []store.Event
 	compared := map[string]bool{}
 	for _, other := range slices.Backward(runs) {
-		e := earlierRun{Run: other, same: r.isOf(other)}
+		e := earlierRun{Run: other, same: r.isOf(other), calls: sums.ByArm()}
 		study := other.Study
 		if e.same {
 			study = r.Record.Study
@@ -322,7 +323,8 @@ func (r *Run) sinceJudge(ctx context.Context, e earlierRun) (settings, arms []st
 	}
 	settings = changedParts(judgedWith(e.Treatment, e.StudyJSON), judgedWith(r.Record.Treatment, r.Record.StudyJSON))
 	arms = r.arms(func(a eval.Arm) bool {
-		return len(a.Judges) > 0 && a.Role != eval.RoleCalibration && (len(settings) > 0 || slices.ContainsFunc(r.Items(), func(it eval.Item) bool {
+		anew := slices.ContainsFunc(e.calls, func(c eval.ArmCalls) bool { return c.Arm == a.ID && c.Stage == eval.StageJudge && c.Reused < c.Calls })
+		return len(a.Judges) > 0 && a.Role != eval.RoleCalibration && (len(settings) > 0 || anew && slices.ContainsFunc(r.Items(), func(it eval.Item) bool {
 			there, common := e.common[it.ID]
 			before, after := was[[2]string{there.ID, a.ID}], now[[2]string{it.ID, a.ID}]
 			return common && there.Gold == it.Gold && before != 0 && after != 0 && before != after

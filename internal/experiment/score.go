@@ -88,7 +88,7 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 	}
 	var fresh []store.Event // with which results are shown
 	if progress.Done.Count() > 0 {
-		if fresh, err = r.since(ctx, events); err != nil {
+		if fresh, err = r.since(ctx, events, sums); err != nil {
 			return Result{}, err
 		}
 		events = append(events, fresh...)
