@@ -239,6 +239,9 @@ func (a *app) takePart(ctx context.Context, db *store.DB, r *experiment.Run, lef
 		db.Await()
 		err := r.RecordLimits(ctx)
 		if err == nil {
+			err = r.RecordRetry(ctx, left)
+		}
+		if err == nil {
 			// Workers could not record in the ledger that results of TEST are shown.
 			err = q.Entrust(ctx, r, left, worker.Entrusting{NoReuse: opt.noReuse, Score: opt.detach && r.Study.Split != study.SplitTest, Version: version()})
 		}

@@ -48,7 +48,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	if err != nil {
 		return nil, err
 	}
-	markLate(a.Comparisons, slices.Concat(q.Late, q.Rejudged), q.Unplanned)
+	markLate(a.Comparisons, q)
 	a.addLate(q)
 	c.nameJudges(a, from.JudgedBy)
 	c.markJudges(a, q.JudgesDiffer)
@@ -287,7 +287,7 @@ func (c *Collector) samples(a *Analysis, q Question, from Sources) error {
 // mostSampled is the largest number of arms with samples in a report.
 const mostSampled = 60
 
-// addLate names the arms of comparisons that are exploratory.
+// addLate says which comparisons are exploratory, and names their arms.
 func (a *Analysis) addLate(q Question) {
 	compared := func(arms []string) (list []string) {
 		for _, arm := range arms {
@@ -297,6 +297,12 @@ func (a *Analysis) addLate(q Question) {
 			}
 		}
 		return list
+	}
+	switch {
+	case q.Regrouped:
+		a.Run.Regrouped = "all comparisons"
+	case q.Restratified:
+		a.Run.Regrouped = "comparisons within strata"
 	}
 	a.Run.Late = compared(q.Late)
 	a.Run.Rejudged = slices.DeleteFunc(compared(q.Rejudged), func(arm string) bool { return slices.Contains(a.Run.Late, arm) })
@@ -324,6 +330,9 @@ func (r Run) Changed() string {
 			}
 			said = append(said, of.before+listed(of.arms)+" "+were+" after results had been shown: comparisons with "+with+" are exploratory")
 		}
+	}
+	if r.Regrouped != "" {
+		said = append(said, r.Regrouped+" are exploratory")
 	}
 	if len(said) == 0 {
 		return ""

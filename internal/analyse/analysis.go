@@ -156,6 +156,8 @@ type Run struct {
 	// Rejudged those of which only the judge was changed then.
 	Late     []string `json:"late,omitempty"`
 	Rejudged []string `json:"rejudged,omitempty"`
+	// Regrouped are the comparisons whose items came into other groups after that.
+	Regrouped string `json:"regrouped,omitempty"`
 	// Looks are those at the run and at others before it; nil for the first.
 	Looks *Looks `json:"looks,omitempty"`
 	// AtLook reports that the run is unfinished, but at a planned look: what it has is whole.

@@ -77,9 +77,10 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection)
 // names them.
 const NotPlanned = "exploratory: it was not planned before results had been shown"
 
-// markLate marks the comparisons that were added after results had been shown, and those with an arm
-// that was added or changed then, or its judge.
-func markLate(comparisons []Comparison, late []string, unplanned [][3]string) {
+// markLate marks the comparisons that were added after results had been shown, those with an arm
+// that was added or changed then, or its judge, and those of items that were grouped otherwise.
+func markLate(comparisons []Comparison, q Question) {
+	late := slices.Concat(q.Late, q.Rejudged)
 	for i := range comparisons {
 		r := &comparisons[i]
 		for _, arm := range []string{r.A, r.B} {
@@ -88,7 +89,7 @@ func markLate(comparisons []Comparison, late []string, unplanned [][3]string) {
 				r.Warnings = append(r.Warnings, NotPlanned)
 			}
 		}
-		if r.Late == "" && slices.Contains(unplanned, [3]string{r.A, r.B, r.Metric}) {
+		if r.Late == "" && (q.Regrouped || q.Restratified && r.Stratum != nil || slices.Contains(q.Unplanned, [3]string{r.A, r.B, r.Metric})) {
 			r.Warnings = append(r.Warnings, NotPlanned)
 		}
 	}

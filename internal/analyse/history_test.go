@@ -18,6 +18,8 @@ func TestHistoryIsOneLine(t *testing.T) {
 			"history of the run: 2 changes (`scruple status` lists them), the last: arm small added; small was added or changed after results had been shown: comparisons with it are exploratory"},
 		{nil, []Comparison{late}, Question{Rejudged: []string{"small"}},
 			"history of the run: the judge of small was changed after results had been shown: comparisons with it are exploratory"},
+		{[]string{"clusters of 2 items changed"}, []Comparison{planned}, Question{Regrouped: true, Restratified: true},
+			"history of the run: clusters of 2 items changed; all comparisons are exploratory"},
 	} {
 		a := &Analysis{Comparisons: test.comparisons, Run: Run{History: test.changes}}
 		if a.addLate(test.q); a.Run.Changed() != test.want {

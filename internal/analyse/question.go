@@ -21,6 +21,9 @@ type Question struct {
 	Rejudged    []string // arms whose judge alone was changed after that
 	// Unplanned are the arms and metrics of comparisons that were added, or made primary, after that.
 	Unplanned [][3]string
+	// Restratified is whether items came into other strata after that, and Regrouped whether into
+	// other clusters or another split.
+	Restratified, Regrouped bool
 	// JudgesDiffer says how the judges of two arms differ, as the runs that the arms are of know.
 	JudgesDiffer map[[2]string]string
 	Calibration  *eval.Calibration

@@ -225,9 +225,19 @@ func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error 
 		regraded = fmt.Sprintf("scored against changed gold of %s: %s", text.Plural(len(gold), "item", "items"), strings.Join(plan.Shorten(gold, 20), ", "))
 	}
 	r.add(regraded)
-	var n renewed
-	err := r.derive(ctx, eval.StageRun, func(w store.Renewal, err error) []store.Event {
+	n := renewed{brought: map[string]bool{}}
+	bringing, reads := setOf(r.bringing()), setOf(r.arms(r.reads))
+	late := map[string]bool{}
+	err := r.derive(ctx, eval.StageRun, func(w store.Renewal, err error) (events []store.Event) {
 		n.read++
+		if other := !onGold[w.Trial.Item] && !r.Record.Reread; other && reads[w.Trial.Arm] && w.Derived && (w.Changed || bringing[w.Trial.Arm]) {
+			if bringing[w.Trial.Arm] {
+				n.brought[w.Trial.Item] = true
+			}
+			if seen && !late[w.Trial.Arm] {
+				late[w.Trial.Arm], events = true, r.eventsOf(lateEvent, []string{w.Trial.Arm})
+			}
+		}
 		switch {
 		case errors.Is(err, errOtherRequest):
 			n.retired = append(n.retired, w.Trial)
@@ -236,7 +246,7 @@ func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error 
 		case w.Changed:
 			n.changed++
 		}
-		return nil
+		return events
 	})
 	if err != nil {
 		return err
@@ -262,7 +272,7 @@ func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error 
 		r.add(notes...)
 		note := strings.Join(notes, "; ")
 		if seen {
-			note += "; results had been shown"
+			note += "; " + hadShown
 		}
 		if err := r.db.AddEvent(ctx, r.Record, store.Event{At: r.env.Now(), What: planEvent, Note: note}); err != nil {
 			return err
@@ -288,15 +298,31 @@ func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error 
 	return r.amend(ctx, items, nil, last)
 }
 
+// bringing are the arms whose answers or scores are in a file.
+func (x *Experiment) bringing() []string {
+	scores := x.Bench.ScoreFiles()
+	return x.arms(func(a eval.Arm) bool { return a.Given || scores[a.ID] != "" })
+}
+
+// reads reports whether an arm of the comparisons has answers to read: those that it brings, or those
+// of a model or program. Other arms answer from the data.
+func (x *Experiment) reads(a eval.Arm) bool {
+	return a.Role != eval.RoleCalibration && (a.Model != "" || slices.Contains(x.bringing(), a.ID))
+}
+
 // renewed counts the trials whose outcomes and verdicts were derived again.
 type renewed struct {
-	read, changed, pending int // outcomes; pending ones take an answer that the journal lacks
-	judged, unjudged       int // unjudged ones likewise
+	read, changed, pending int             // outcomes; pending ones take an answer that the journal lacks
+	brought                map[string]bool // items of which an arm brings other answers or scores
+	judged, unjudged       int             // unjudged ones likewise
 	retired                []eval.Trial
 }
 
 // notes says what was derived again, and why of the judge.
 func (n renewed) notes(judge []string) (notes counted) {
+	if len(n.brought) > 0 {
+		notes = append(notes, "answers or scores that arms bring changed for "+listed(slices.Sorted(maps.Keys(n.brought))))
+	}
 	if n.changed+n.pending > 0 {
 		notes.add(n.read-len(n.retired), "answer", "answers", "read again")
 		notes.add(n.changed, "outcome", "outcomes", "changed")

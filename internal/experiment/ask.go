@@ -167,6 +167,9 @@ func (r *Run) Ask(ctx context.Context, left *Left, a Asking) error {
 	if err := r.RecordLimits(ctx); err != nil {
 		return err
 	}
+	if err := r.RecordRetry(ctx, left); err != nil {
+		return err
+	}
 	if err := r.db.DropAnalysis(ctx, r.Record); err != nil {
 		return err
 	}

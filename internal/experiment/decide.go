@@ -18,6 +18,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // Decide applies the study's current rules to the stored analysis of a run. It
@@ -46,7 +47,7 @@ func (x *Experiment) Decide(ctx context.Context, db *store.DB, r *store.Run, kep
 	if err != nil {
 		return Result{}, err
 	}
-	kept.NewRules = len(history.seen) > max(1, history.recorded)
+	kept.NewRules = history.isNew()
 	if kept.Verdict != nil {
 		kept.Verdict.Changed = history.changes()
 	}
@@ -191,18 +192,31 @@ func (r *Run) CheckFailures(result Result, but ...string) error {
 	return &TooManyFailedError{Share: share, Of: of, Allowed: result.Analysis.Run.MaxFailed, Study: named, Remedy: result.Analysis.Run.Remedy(named, result.Analysis.Arms...)}
 }
 
-// deciding is everything in a study by which the gate decides and tests are corrected, beside the
-// numbers. In histories of earlier versions, comparisons and metrics are nil: not known.
+// apart are the keys of a study that [deciding] compares in their own words, beside those that are
+// compared elsewhere. What changed of a judge, the history of the plan says.
+var apart = append([]string{"metrics", "comparisons", "statistics", "judge", "judge_model"}, elsewhere...)
+
+// deciding is everything in a study by which scores are computed, the gate decides and tests are
+// corrected, beside plan, items and gold. In histories of earlier versions, comparisons, metrics,
+// settings and cases are nil: not known.
 type deciding struct {
 	Decide      study.Decide               `json:"decide"`
 	Statistics  map[string]json.RawMessage `json:"statistics"`
 	MaxFailed   json.RawMessage            `json:"max_failed"`
 	Comparisons study.Comparisons          `json:"comparisons,omitzero"`
 	Metrics     map[string]json.RawMessage `json:"metrics,omitzero"`
+	// Settings are the other keys that scores and analysis depend on.
+	Settings map[string]json.RawMessage `json:"settings,omitzero"`
+	// Cases are hashes of what the judge is measured by, and Judged says how often it was right.
+	Cases  []string `json:"cases,omitzero"`
+	Judged string   `json:"judged,omitempty"`
 	// Renamed are arms that have another id from here on; such an event has nothing else.
 	Renamed [][2]string `json:"renamed,omitempty"`
 	former  [][2]string // arms that were renamed since
 }
+
+// full reports whether nothing is missing that this version records.
+func (d deciding) full() bool { return d.Settings != nil }
 
 // renamed returns the rules with other ids of arms: rules that only follow an arm to its
 // new id did not change.
@@ -241,6 +255,10 @@ func decidingOf(canonical []byte) (d deciding, err error) {
 		s.Decide.Outcomes[i].Advice = ""
 	}
 	s.MaxFailed = s.Execution.MaxFailed
+	if err := json.Unmarshal(canonical, &s.Settings); err != nil {
+		return d, err
+	}
+	maps.DeleteFunc(s.Settings, func(key string, _ json.RawMessage) bool { return slices.Contains(apart, key) })
 	return s.deciding, nil
 }
 
@@ -260,10 +278,42 @@ func (d deciding) changes(now deciding) []string {
 		list = append(list, ruleChanges("comparison", d.following(now).compared(), now.compared())...)
 	}
 	if d.Metrics != nil && now.Metrics != nil {
-		list = append(list, settingChanges("metrics", d.Metrics, now.Metrics)...)
+		list = append(list, settingChanges("metrics.", d.Metrics, now.Metrics)...)
 	}
-	list = append(list, settingChanges("statistics", d.Statistics, now.Statistics)...)
-	return append(list, settingChange("execution.max_failed", d.MaxFailed, now.MaxFailed)...)
+	list = append(list, settingChanges("statistics.", d.Statistics, now.Statistics)...)
+	list = append(list, settingChange("execution.max_failed", d.MaxFailed, now.MaxFailed)...)
+	if d.Settings != nil && now.Settings != nil {
+		list = append(list, settingChanges("", d.Settings, now.Settings)...)
+	}
+	if d.Cases != nil && now.Cases != nil {
+		list = append(list, d.caseChanges(now)...)
+	}
+	return list
+}
+
+// caseChanges counts the cases of the judge that differ.
+func (d deciding) caseChanges(now deciding) []string {
+	var changed counted
+	changed.add(without(d.Cases, now.Cases), "case", "cases", "removed")
+	changed.add(without(now.Cases, d.Cases), "case", "cases", "added")
+	if len(changed) == 0 {
+		return nil
+	}
+	if d.Judged != "" {
+		changed = append(changed, "it was right on "+d.Judged+" then")
+	}
+	return []string{"what measures the judge: " + strings.Join(changed, ", ")}
+}
+
+// without counts the elements that another list does not have.
+func without(list, other []string) (n int) {
+	has := setOf(other)
+	for _, x := range list {
+		if !has[x] {
+			n++
+		}
+	}
+	return n
 }
 
 // following returns the comparisons with other names of arms where the study no longer has the former:
@@ -378,14 +428,21 @@ func ruleChanges(kind string, was, now []eval.Level) (list []string) {
 	return list
 }
 
-// settingChanges compares the settings of a section of the study.
+// settingChanges compares the settings of a section of the study, whose name with a point is
+// before theirs.
 func settingChanges(section string, was, now map[string]json.RawMessage) (list []string) {
 	keys := maps.Clone(was)
 	maps.Copy(keys, now)
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		list = append(list, settingChange(section+"."+key, was[key], now[key])...)
+		list = append(list, settingChange(section+key, was[key], now[key])...)
 	}
 	return list
+}
+
+// encoded is a value as histories have it.
+func encoded(v json.RawMessage) string {
+	stored, _ := json.Marshal(v) // of the canonical form, or read back
+	return string(stored)
 }
 
 func settingChange(name string, was, now json.RawMessage) []string {
@@ -394,11 +451,11 @@ func settingChange(name string, was, now json.RawMessage) []string {
 			return "not set"
 		}
 		if s, err := strconv.Unquote(string(v)); err == nil {
-			return s
+			return text.Shorten(s, 200)
 		}
-		return string(v)
+		return text.Shorten(string(v), 200)
 	}
-	if value(was) == value(now) {
+	if encoded(was) == encoded(now) {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s was %s, now %s", name, value(was), value(now))}
@@ -411,13 +468,9 @@ type rulesHistory struct {
 	now      deciding // of the study; see [Experiment.rulesNow]
 }
 
-// rulesSeen reads the history of the rules of a run. A run of an older version whose
+// rulesSeen reads the history of the rules from the events of a run. A run of an older version whose
 // results were seen began with the rules of its study.
-func rulesSeen(ctx context.Context, db *store.DB, r *store.Run) (h rulesHistory, err error) {
-	events, err := db.Events(ctx, r)
-	if err != nil {
-		return h, err
-	}
+func rulesSeen(events []store.Event, r *store.Run) (h rulesHistory, err error) {
 	for _, e := range events {
 		if e.What != rulesEvent {
 			continue
@@ -436,6 +489,7 @@ func rulesSeen(ctx context.Context, db *store.DB, r *store.Run) (h rulesHistory,
 		return h, nil
 	}
 	d, err := decidingOf(r.StudyJSON)
+	d.Settings = nil // in the form of another version
 	h.seen = []deciding{d}
 	return h, err
 }
@@ -446,8 +500,20 @@ func (h *rulesHistory) first() deciding {
 	first := h.seen[0]
 	for _, d := range h.seen[1:] {
 		first.former = slices.Concat(first.former, d.former)
+		if !first.full() { // an earlier version did not record them
+			first.Settings, first.Cases, first.Judged = d.Settings, d.Cases, d.Judged
+		}
 	}
 	return first.following(h.now)
+}
+
+// last returns the rules under which results were seen last.
+func (h *rulesHistory) last() deciding { return h.seen[len(h.seen)-1] }
+
+// isNew reports whether the last rules are others than those before and not recorded yet.
+func (h *rulesHistory) isNew() bool {
+	n := len(h.seen)
+	return n > max(1, h.recorded) && len(h.seen[n-2].changes(h.seen[n-1])) > 0
 }
 
 // changes describes the changes after results were first seen.
@@ -460,13 +526,36 @@ func (h *rulesHistory) changes() (list []string) {
 
 // rulesNow returns the history of a run's rules with those of the study, if they differ from the last.
 func (x *Experiment) rulesNow(ctx context.Context, db *store.DB, r *store.Run) (h rulesHistory, err error) {
-	if h, err = rulesSeen(ctx, db, r); err != nil {
+	events, err := db.Events(ctx, r)
+	if err != nil {
 		return h, err
 	}
-	if h.now, err = decidingOf(x.File.Canonical()); err != nil {
+	return x.rulesOf(events, r)
+}
+
+// deciding is that of the study as it is.
+func (x *Experiment) deciding() (deciding, error) {
+	d, err := decidingOf(x.File.Canonical())
+	if j, ok := kit.Suited(x.Bench).(kit.CaseJudge); ok {
+		d.Cases = j.Known().Hashes()
+	}
+	d.Judged = x.judged
+	return d, err
+}
+
+// rulesOf is [Experiment.rulesNow] for the events of a run.
+func (x *Experiment) rulesOf(events []store.Event, r *store.Run) (h rulesHistory, err error) {
+	if h, err = rulesSeen(events, r); err != nil {
 		return h, err
 	}
-	if n := len(h.seen); n == 0 || len(h.seen[n-1].changes(h.now)) > 0 {
+	if h.now, err = x.deciding(); err != nil {
+		return h, err
+	}
+	n := len(h.seen)
+	if n > 0 && h.now.Judged == "" { // not computed now
+		h.now.Judged = h.seen[n-1].Judged
+	}
+	if n == 0 || !h.seen[n-1].full() || h.seen[n-1].Judged != h.now.Judged || len(h.seen[n-1].changes(h.now)) > 0 {
 		h.seen = append(h.seen, h.now)
 	}
 	return h, nil
@@ -483,13 +572,13 @@ func (x *Experiment) RecordRules(ctx context.Context, db *store.DB, r *store.Run
 }
 
 func (x *Experiment) recordRules(ctx context.Context, db *store.DB, r *store.Run, h rulesHistory) error {
-	var events []store.Event
-	for _, d := range h.seen[h.recorded:] {
-		note, err := json.Marshal(d)
-		if err != nil {
-			return err
-		}
-		events = append(events, store.Event{At: x.env.Now(), What: rulesEvent, Note: string(note)})
-	}
-	return addEvents(ctx, db, r, events)
+	return addEvents(ctx, db, r, x.rulesEvents(h))
+}
+
+// rulesEvents are the events of the rules that are not recorded.
+func (x *Experiment) rulesEvents(h rulesHistory) []store.Event {
+	return mapped(h.seen[h.recorded:], func(d deciding) store.Event {
+		note, _ := json.Marshal(d) // it was JSON
+		return store.Event{At: x.env.Now(), What: rulesEvent, Note: string(note)}
+	})
 }

@@ -16,7 +16,7 @@
 // keeps what was asked; again.go derives outcomes and verdicts again from the journal, and
 // repeat.go compares them and all that follows with what is stored; score.go scores and
 // analyses; decide.go applies the rules, and knows under which ones results were seen;
-// history.go has what happened to a run; show.go shows its trials. What may run and be shown is
+// history.go has what happened to a run, and earlier.go what runs before it had shown; show.go shows its trials. What may run and be shown is
 // decided in package discipline.
 //
 // Everything is returned as data. The package must not know any provider,
@@ -94,6 +94,7 @@ type Experiment struct {
 	overrides []string
 	rules     *gate.Rules
 	treatment []eval.Part
+	judged    string // how often the judge was right, once results were computed
 	// effort adds the metrics of effort that the study names, of those that are offered.
 	effort         effort.Adder
 	offered, named []string

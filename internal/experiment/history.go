@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -29,7 +30,42 @@ const (
 	// rulesEvent records under which rules results of a run were seen: one when they were
 	// first seen, and one for each change. The note is [deciding] as JSON.
 	rulesEvent = "rules"
+	// retryEvent is a session that asks failed trials again. The note has, as JSON, how many failed
+	// of how many, by arm.
+	retryEvent = "failed trials asked again"
+	// shownEvent names a run whose results had been shown before, and sinceEvent says what changed
+	// after that. elsewhereEvent is both for a run of another study.
+	shownEvent     = "shown before"
+	sinceEvent     = "changed since"
+	elsewhereEvent = "shown in another study"
+	// groupEvent, after one of [groups], names the items that are in another one since.
+	groupEvent = " changed"
 )
+
+// groups are what an analysis groups items by.
+var groups = []string{plan.Splits, plan.Strata, plan.Clusters}
+
+// regrouped says which items are in other groups than results were shown for.
+func (x *Experiment) regrouped(was map[string]eval.Item) (events []store.Event) {
+	changed := plan.Regrouped(was, x.Items())
+	for _, what := range groups {
+		if ids := changed[what]; len(ids) > 0 {
+			events = append(events, store.Event{At: x.env.Now(), What: what + groupEvent, Note: what + " of " + listed(ids) + " changed" + afterShown})
+		}
+	}
+	return events
+}
+
+// What notes of events say of results.
+const (
+	hadShown   = "results had been shown"
+	afterShown = " after " + hadShown
+)
+
+// listed counts and names items.
+func listed(ids []string) string {
+	return fmt.Sprintf("%s (%s)", text.Plural(len(ids), "item", "items"), strings.Join(plan.Shorten(ids, 20), ", "))
+}
 
 // addEvents appends to the history of a run.
 func addEvents(ctx context.Context, db *store.DB, r *store.Run, events []store.Event) error {
@@ -53,17 +89,23 @@ func notesOf(events []store.Event, kinds ...string) (notes []string) {
 
 // addHistory adds to the question what happened to the run, and to the rules of its study.
 func (r *Run) addHistory(ctx context.Context, q *analyse.Question, events []store.Event, rules rulesHistory, sums store.CallSums) error {
-	q.Run.History = notesOf(events, planEvent, goldEvent)
-	q.Late, q.Rejudged, q.Unplanned = notesOf(events, lateEvent), notesOf(events, lateJudgeEvent), r.unplanned(rules.first())
-	if err := r.addReused(ctx, q, sums); err != nil {
-		return err
-	}
 	if r.rules.Empty() { // else the verdict says them
 		for _, change := range rules.changes() {
 			q.Run.History = append(q.Run.History, "after results were seen: "+change)
 		}
 	}
-	return nil
+	kinds := []string{planEvent, goldEvent, sinceEvent, elsewhereEvent}
+	for _, what := range groups {
+		kinds = append(kinds, what+groupEvent)
+		if changed := len(notesOf(events, what+groupEvent)) > 0; what == plan.Strata {
+			q.Restratified = changed
+		} else {
+			q.Regrouped = q.Regrouped || changed
+		}
+	}
+	q.Run.History = slices.Concat(q.Run.History, notesOf(events, kinds...), retried(events))
+	q.Late, q.Rejudged, q.Unplanned = notesOf(events, lateEvent), notesOf(events, lateJudgeEvent), r.unplanned(rules.first())
+	return r.addReused(ctx, q, sums)
 }
 
 // addReused adds to the question which requests were lost, and whose answers were taken.
@@ -83,49 +125,81 @@ func (r *Run) addReused(ctx context.Context, q *analyse.Question, sums store.Cal
 		if u.Run == r.Record.ID || u.Planned == u.Answers {
 			continue
 		}
-		if err := r.inherit(ctx, q, u.Run, sums.ByArm()); err != nil {
+		from, err := r.db.Run(ctx, u.Run)
+		if err != nil {
 			return err
+		}
+		if !from.Analysed || !r.isOf(from) {
+			continue
+		}
+		taken, since := "answers were taken from "+u.Run+", whose "+hadShown, sinceShown(u.Run)
+		if i := slices.IndexFunc(q.Run.History, func(said string) bool { return strings.HasPrefix(said, since) }); i >= 0 {
+			q.Run.History[i] = taken + "; since then: " + strings.TrimPrefix(q.Run.History[i], since)
+		} else {
+			q.Run.History = append([]string{taken}, q.Run.History...)
 		}
 	}
 	return nil
 }
 
-// inherit adds what a run of the same study, from which answers were taken, makes of
-// the question. If its results had been shown, this run was planned with them: arms
-// that were late there, or that it does not have as they are now, came after results, and
-// so did another judge, or another prompt of it that was asked anew, of which the hashes of
-// verdicts tell.
-func (r *Run) inherit(ctx context.Context, q *analyse.Question, id string, calls []eval.ArmCalls) error {
-	from, err := r.db.Run(ctx, id)
-	if err != nil || !from.Analysed || from.Study != r.Record.Study {
+// RecordRetry records which failed trials of the run are about to be asked again: what fails is
+// no random sample, so that reports say how much failed at first.
+func (r *Run) RecordRetry(ctx context.Context, left *Left) error {
+	if !left.part.RetryFailed {
+		return nil
+	}
+	counts, again := map[string][2]int{}, map[string]bool{}
+	contestant := setOf(r.contestants())
+	for seq := range left.progress.Trials {
+		arm := r.Plan.Trial(seq).Arm
+		if !contestant[arm] || !left.progress.Done.Has(seq) {
+			continue
+		}
+		n := counts[arm]
+		n[1]++
+		if left.progress.Failed.Has(seq) {
+			n[0]++
+			again[arm] = again[arm] || left.performs(seq)
+		}
+		counts[arm] = n
+	}
+	maps.DeleteFunc(counts, func(arm string, _ [2]int) bool { return !again[arm] })
+	if len(counts) == 0 {
+		return nil
+	}
+	note, err := json.Marshal(counts)
+	if err != nil {
 		return err
 	}
-	q.Run.History = append(q.Run.History, fmt.Sprintf("answers were taken from %s, whose results had been shown", id))
-	then, here := &reader{ctx: ctx, run: from}, &reader{ctx: ctx, run: r.Record}
-	events, had, items := read(then, r.db.Events), read(then, r.db.PlanArms), read(then, r.db.Items)
-	was, now := read(then, r.db.JudgedBy), read(here, r.db.JudgedBy)
-	if err := cmp.Or(then.err, here.err); err != nil {
-		return err
-	}
-	q.Late = append(q.Late, notesOf(events, lateEvent)...)
-	q.Rejudged = append(q.Rejudged, notesOf(events, lateJudgeEvent)...)
-	for _, arm := range r.ArmIDs() {
-		anew := slices.ContainsFunc(calls, func(c eval.ArmCalls) bool { return c.Arm == arm && c.Stage == eval.StageRun && c.Reused == 0 })
-		if anew || !slices.Contains(had, arm) {
-			q.Late = append(q.Late, arm)
+	return r.db.AddEvent(ctx, r.Record, store.Event{At: r.env.Now(), What: retryEvent, Note: string(note)})
+}
+
+// retried says how often failed trials were asked again, and how many of an arm had failed before:
+// the most, if there were several times.
+func retried(events []store.Event) []string {
+	notes, most := notesOf(events, retryEvent), map[string][2]int{}
+	for _, note := range notes {
+		var counts map[string][2]int
+		_ = json.Unmarshal([]byte(note), &counts) // a damaged one says nothing
+		for arm, n := range counts {
+			if n[0] > most[arm][0] {
+				most[arm] = n
+			}
 		}
 	}
-	settings := !slices.Equal(judgedWith(from.Treatment, from.StudyJSON), judgedWith(r.Record.Treatment, r.Record.StudyJSON))
-	for _, arm := range r.Bench.Arms() {
-		anew := slices.ContainsFunc(calls, func(c eval.ArmCalls) bool { return c.Arm == arm.ID && c.Stage == eval.StageJudge && c.Reused < c.Calls })
-		if len(arm.Judges) > 0 && (settings || anew && slices.ContainsFunc(r.Items(), func(it eval.Item) bool {
-			key := [2]string{it.ID, arm.ID}
-			return items[it.ID].Gold == it.Gold && was[key] != 0 && now[key] != 0 && was[key] != now[key]
-		})) {
-			q.Rejudged = append(q.Rejudged, arm.ID)
-		}
+	if len(most) == 0 {
+		return nil
 	}
-	return nil
+	return []string{fmt.Sprintf("failed trials were asked again in %s: %s had failed at first", text.Plural(len(notes), "session", "sessions"), failures(most))}
+}
+
+// failures counts those of arms.
+func failures(of map[string][2]int) string {
+	arms := mapped(slices.Sorted(maps.Keys(of)), func(arm string) string {
+		n := of[arm]
+		return fmt.Sprintf("%d of %s of %s (%.1f %%)", n[0], text.Plural(n[1], "trial", "trials"), arm, 100*float64(n[0])/float64(n[1]))
+	})
+	return strings.Join(plan.Shorten(arms, 5), ", ")
 }
 
 // planEvents returns the events of a change of the plan. Arms that came after results
@@ -137,9 +211,13 @@ func (x *Experiment) planEvents(changed string, a store.Amendment, earlier []sto
 	}
 	note := fmt.Sprintf("%s; %s then", changed, text.Plural(a.Done, "trial had an outcome", "trials had an outcome"))
 	if a.Seen {
-		note += ", and results had been shown"
+		note += ", and " + hadShown
 	}
-	events := []store.Event{{At: x.env.Now(), What: planEvent, Note: note}}
+	return append([]store.Event{{At: x.env.Now(), What: planEvent, Note: note}}, x.armEvents(a, earlier)...)
+}
+
+// armEvents returns the events of the arms of a change.
+func (x *Experiment) armEvents(a store.Amendment, earlier []store.Event) (events []store.Event) {
 	if a.Seen {
 		events = append(events, x.eventsOf(lateEvent, slices.Concat(a.Added, a.Changed))...)
 	}
@@ -162,7 +240,7 @@ func (x *Experiment) eventsOf(what string, arms []string) []store.Event {
 	return mapped(arms, func(arm string) store.Event { return store.Event{At: x.env.Now(), What: what, Note: arm} })
 }
 
-// describe lists how a plan changed.
+// describe lists how arms and items changed.
 func describe(a store.Amendment) (list counted) {
 	for _, c := range []struct {
 		arms []string
@@ -180,6 +258,12 @@ func describe(a store.Amendment) (list counted) {
 	list.add(a.ItemsRemoved, "item", "items", "removed")
 	list.add(a.ItemsChanged, "item", "items", "changed")
 	list.add(a.ItemsRenamed, "item", "items", "renamed")
+	return list
+}
+
+// describeTrials lists how a plan changed, with its trials.
+func describeTrials(a store.Amendment) counted {
+	list := describe(a)
 	if len(list) == 0 && a.New+a.Back+a.Left > 0 {
 		list = append(list, "what requests depend on changed")
 	}
@@ -256,11 +340,19 @@ func (r *Run) addLooks(ctx context.Context, q *analyse.Question, events []store.
 }
 
 // shownBefore counts the earlier runs of the study, and of its split, whose results were
-// shown.
+// shown. Another name of the study does not hide them, if they have items in common.
 func (r *Run) shownBefore(ctx context.Context) (n int, err error) {
-	runs, err := r.db.Runs(ctx)
+	runs, err := r.shownRuns(ctx)
 	for _, other := range runs {
-		if other.N < r.Record.N && other.Analysed && other.Study == r.Record.Study && discipline.SplitOf(other) == r.Study.Split {
+		same := other.Study == r.Record.Study
+		if !same && r.isOf(other) {
+			_, common, err := r.common(ctx, other)
+			if err != nil {
+				return n, err
+			}
+			same = len(common) > 0
+		}
+		if same {
 			n++
 		}
 	}
@@ -274,6 +366,10 @@ func inWords(events []store.Event) []store.Event {
 		if l := discipline.LooksOf(events[i : i+1]); len(l) > 0 {
 			events[i].Note = text.Plural(l[0].Trials, "trial", "trials") + " of " + text.Plural(l[0].Items, "item", "items")
 		}
+		var counts map[string][2]int
+		if e.What == retryEvent && json.Unmarshal([]byte(e.Note), &counts) == nil {
+			events[i].Note = failures(counts) + " had failed"
+		}
 		var d deciding
 		if e.What != rulesEvent || json.Unmarshal([]byte(e.Note), &d) != nil {
 			continue
@@ -285,8 +381,10 @@ func inWords(events []store.Event) []store.Event {
 		}
 		if last == nil {
 			events[i].What, events[i].Note = "results seen", "the study had "+text.Plural(len(d.Decide.Require)+len(d.Decide.Outcomes), "rule", "rules")
-		} else {
-			events[i].What, events[i].Note = "rules changed", "after results were seen: "+strings.Join(last.changes(d), "; ")
+		} else if changes := last.changes(d); len(changes) > 0 {
+			events[i].What, events[i].Note = "rules changed", "after results were seen: "+strings.Join(changes, "; ")
+		} else { // a version recorded more
+			events[i] = store.Event{}
 		}
 		last = &d
 	}

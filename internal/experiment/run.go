@@ -171,7 +171,8 @@ func whyFrozen(ctx context.Context, db *store.DB, r *store.Run) (string, error) 
 type before struct {
 	items  map[string]eval.Item
 	gold   []string // the items whose gold changed since
-	frozen string   // see [whyFrozen]
+	groups map[string]eval.Item
+	frozen string // see [whyFrozen]
 }
 
 func (x *Experiment) before(ctx context.Context, db *store.DB, r *store.Run) (was before, err error) {
@@ -179,6 +180,9 @@ func (x *Experiment) before(ctx context.Context, db *store.DB, r *store.Run) (wa
 		return was, err
 	}
 	was.gold = plan.Regraded(was.items, x.Items())
+	if was.groups, err = db.Grouped(ctx, r); err != nil {
+		return was, err
+	}
 	was.frozen, err = whyFrozen(ctx, db, r)
 	return was, err
 }
@@ -194,8 +198,9 @@ func (x *Experiment) UpToDate(ctx context.Context, db *store.DB, r *store.Run) (
 		was, ok := items[it.ID]
 		return !ok || was.Input != it.Input || was.Gold != it.Gold
 	})
-	if changed || len(items) != len(x.Items()) || !slices.Equal(r.Treatment, x.treatment) {
-		return false, nil
+	grouped, err := db.Grouped(ctx, r)
+	if err != nil || changed || len(items) != len(x.Items()) || len(x.regrouped(grouped)) > 0 || !slices.Equal(r.Treatment, x.treatment) {
+		return false, err
 	}
 	same, _, err := x.comparePlan(ctx, db, r)
 	return same || r.Reread, err
@@ -337,7 +342,8 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 		return nil, err
 	}
 	run := &Run{Experiment: x, Record: r, db: db}
-	if same && len(was.gold) == 0 && slices.Equal(r.Treatment, x.treatment) {
+	regrouped := x.regrouped(was.groups)
+	if same && len(was.gold)+len(regrouped) == 0 && slices.Equal(r.Treatment, x.treatment) {
 		return run, nil
 	}
 	// What reads like a changed study may be a damaged file.
@@ -356,7 +362,11 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 			arms[0], r.ID, x.File.Path)
 	}
 	// A run of an older version has none of the rules that it began with.
-	rules, err := rulesSeen(ctx, db, r)
+	events, err := db.Events(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := rulesSeen(events, r)
 	if err == nil {
 		err = x.recordRules(ctx, db, r, rules)
 	}
@@ -364,11 +374,11 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 		return nil, err
 	}
 	seen, judge := r.Analysed, changedParts(judgedWith(r.Treatment, r.StudyJSON), judgedWith(x.treatment, x.File.Canonical()))
-	events, err := db.Events(ctx, r)
-	if err != nil {
-		return nil, err
+	if !seen {
+		regrouped = nil
 	}
-	if err := run.amend(ctx, was.items, was.gold, run.eventsOf(judgeEvent, judge)); err != nil {
+	run.add(mapped(regrouped, func(e store.Event) string { return e.Note })...)
+	if err := run.amend(ctx, was.items, was.gold, append(run.eventsOf(judgeEvent, judge), regrouped...)); err != nil {
 		return nil, err
 	}
 	for _, e := range slices.Backward(events) { // a kill may have ended the last change early
@@ -406,7 +416,7 @@ func (r *Run) amend(ctx context.Context, items map[string]eval.Item, gold []stri
 	}
 	notes := portChanges(r.Record.Treatment, r.treatment)
 	_, err = r.db.Amend(ctx, r.Record, now, planned, r.Plan, moved, r.unchanged(r.Record, items), func(a store.Amendment) []store.Event {
-		changed := append(describe(a), notes...)
+		changed := append(describeTrials(a), notes...)
 		r.add(changed...)
 		return append(r.planEvents(strings.Join(changed, "; "), a, earlier), events...)
 	})

@@ -45,12 +45,21 @@ func (r *Run) Rescore(ctx context.Context, samples int) (Result, error) {
 	}
 	err = addEvents(ctx, r.db, r.Record, result.looked)
 	if err == nil && result.Analysis.Run.Done > 0 { // results are seen
-		err = r.RecordRules(ctx, r.db, r.Record)
+		err = errors.Join(r.RecordRules(ctx, r.db, r.Record), r.recordGroups(ctx))
 	}
 	if err != nil {
 		return Result{}, err
 	}
 	return result, r.save(ctx, result)
+}
+
+// recordGroups records by what results are grouped, of a run that an earlier version began.
+func (r *Run) recordGroups(ctx context.Context) error {
+	was, err := r.db.Grouped(ctx, r.Record)
+	if err != nil || len(was) == len(r.Items()) {
+		return err
+	}
+	return r.db.SetItems(ctx, r.Record, r.Items(), nil)
 }
 
 // compute computes what Rescore stores. scored takes the scores.
@@ -59,6 +68,11 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 	if err != nil {
 		return Result{}, err
 	}
+	if calibration != nil {
+		if right, cases := calibration.Totals(); cases > 0 {
+			r.judged = fmt.Sprintf("%g of %g", right, cases)
+		}
+	}
 	collector := analyse.NewCollector(&r.Suite.Suite, r.Items(), r.Bench.Arms(), r.Plan)
 	if err := scored(r.scores(ctx, scorer, collector)); err != nil {
 		return Result{}, err
@@ -66,11 +80,21 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 	stored := &reader{ctx: ctx, run: r.Record}
 	progress, sums := read(stored, r.db.Progress), read(stored, r.db.CallSums)
 	failures, events := read(stored, r.db.JudgeErrors), read(stored, r.db.Events)
-	history := read(stored, func(ctx context.Context, of *store.Run) (rulesHistory, error) { return r.rulesNow(ctx, r.db, of) })
 	if stored.err != nil {
 		return Result{}, stored.err
 	}
 	from, err := r.sources(ctx, scorer, sums)
+	if err != nil {
+		return Result{}, err
+	}
+	var fresh []store.Event // with which results are shown
+	if progress.Done.Count() > 0 {
+		if fresh, err = r.since(ctx, events, sums); err != nil {
+			return Result{}, err
+		}
+		events = append(events, fresh...)
+	}
+	history, err := r.rulesOf(events, r.Record)
 	if err != nil {
 		return Result{}, err
 	}
@@ -92,7 +116,7 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 	if err := r.addFromOutside(ctx, analysis); err != nil {
 		return Result{}, err
 	}
-	result := Result{Analysis: analysis, Verdict: r.decide(analysis), basis: r.basis(), looked: looked}
+	result := Result{Analysis: analysis, Verdict: r.decide(analysis), basis: r.basis(), looked: append(fresh, looked...)}
 	if err := r.needs(result.Verdict, analysis, collector.Scores); err != nil {
 		return Result{}, err
 	}

@@ -383,6 +383,9 @@ func (r Rule) idle(metrics []eval.Metric) bool {
 	var points [][]float64
 	combinations := 1
 	for _, x := range r.calls {
+		if x.outside && x.takes("metric") { // such as blind_min: that there is one is asked for
+			return false
+		}
 		low, high := x.reach(metrics)
 		switch {
 		case x.takes("task"), x.name == "registered", !x.takes("metric") && !x.counts:

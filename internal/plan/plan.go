@@ -121,6 +121,18 @@ func (p *Plan) Question(seq int) int64 {
 	return positive(h)
 }
 
+// Asking returns the plan with other hashes of its arms.
+func (p *Plan) Asking(arms []eval.Arm) *Plan {
+	other := *p
+	other.hashes = make([]string, len(p.arms))
+	for _, a := range arms {
+		if i := slices.Index(p.arms, a.ID); i >= 0 {
+			other.hashes[i] = a.Hash
+		}
+	}
+	return &other
+}
+
 // Basis returns hashes of what the outcome of a trial depends on beside its answers, and
 // its verdicts beside the outcome. They are never 0 or negative.
 func (p *Plan) Basis(seq int) (read, judged int64) {

@@ -216,6 +216,48 @@ func Regraded(was map[string]eval.Item, now []eval.Item) (ids []string) {
 	return ids
 }
 
+// What an analysis groups items by, as [Regrouped] names it.
+const (
+	Splits   = "split"
+	Strata   = "strata"
+	Clusters = "clusters"
+)
+
+// Regrouped returns the ids of the items that an analysis groups in another way than before, by
+// what changed. Of clusters, which items are together counts, and not their names.
+func Regrouped(was map[string]eval.Item, now []eval.Item) map[string][]string {
+	changed := map[string][]string{}
+	first := [2]map[string]string{{}, {}} // the first item of a cluster then and now, of those that both have
+	var both []eval.Item
+	for _, it := range slices.SortedFunc(slices.Values(now), func(a, b eval.Item) int { return strings.Compare(a.ID, b.ID) }) {
+		w, ok := was[it.ID]
+		if !ok {
+			continue
+		}
+		both = append(both, it)
+		for k, cluster := range []string{w.Cluster, it.Cluster} {
+			if _, ok := first[k][cluster]; !ok {
+				first[k][cluster] = it.ID
+			}
+		}
+	}
+	in := func(k int, it eval.Item) string {
+		if it.Cluster == "" {
+			return it.ID
+		}
+		return first[k][it.Cluster]
+	}
+	for _, it := range both {
+		w := was[it.ID]
+		for what, differs := range map[string]bool{Splits: w.Split != it.Split, Strata: !slices.Equal(w.Strata, it.Strata), Clusters: in(0, w) != in(1, it)} {
+			if differs {
+				changed[what] = append(changed[what], it.ID)
+			}
+		}
+	}
+	return changed
+}
+
 // Reworded returns the ids of the items whose input changed.
 func Reworded(was map[string]eval.Item, now []eval.Item) (ids []string) {
 	for _, it := range now {

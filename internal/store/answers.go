@@ -105,6 +105,12 @@ func (db *DB) JudgedBy(ctx context.Context, run *Run) (map[[2]string]int64, erro
 	return mapped[[2]string, int64](ctx, db, `SELECT t.item, t.arm, j.basis FROM `+planned+`judged j ON j.trial = t.id WHERE `+inPlan+` AND j.basis <> 0`, run)
 }
 
+// ReadBy returns a hash of what each outcome depends on beside its answers. Those of a version that
+// recorded none are not in it.
+func (db *DB) ReadBy(ctx context.Context, run *Run) (map[eval.Trial]int64, error) {
+	return mapped[eval.Trial, int64](ctx, db, `SELECT t.item, t.arm, t.replicate, o.basis FROM `+planned+`outcomes o ON o.trial = t.id WHERE `+inPlan+` AND o.basis <> 0`, run)
+}
+
 // WithoutQuestions reports whether trials of the plan have no question: a version
 // before format 5 wrote them.
 func (db *DB) WithoutQuestions(ctx context.Context, run *Run) (some bool, err error) {

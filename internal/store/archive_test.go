@@ -299,7 +299,7 @@ func TestPartitionsAreMigrated(t *testing.T) {
 	r, p := newRun(t, db, 3, 2)
 	finish(t, db, r, p)
 	before := contents(t, db, r.ID)
-	db.Close()
+	db.CloseOldForTest(t)
 	db = open(t, address)
 	if got := contents(t, db, r.ID); got != before {
 		t.Errorf("after the migration it reads\n%s\nnot\n%s", got, before)

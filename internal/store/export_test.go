@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/url"
@@ -155,7 +156,8 @@ func SharedForTest(t *testing.T, db *DB) int {
 	return n
 }
 
-// OpenOldForTest opens a database with the tables of an older format.
+// OpenOldForTest opens a database with the tables of an older format, with the column that this
+// version writes beside them, until [DB.CloseOldForTest].
 func OpenOldForTest(t *testing.T, address string, version int64) *DB {
 	t.Helper()
 	db, err := connect(t.Context(), address)
@@ -172,10 +174,22 @@ func OpenOldForTest(t *testing.T, address string, version int64) *DB {
 	if err == nil {
 		_, err = p.UpTo(t.Context(), version)
 	}
+	if err == nil {
+		_, err = db.sql.ExecContext(t.Context(), `ALTER TABLE items ADD COLUMN grouped TEXT NOT NULL DEFAULT ''`)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	return db
+}
+
+// CloseOldForTest closes it as a version of that format leaves it.
+func (db *DB) CloseOldForTest(t *testing.T) {
+	t.Helper()
+	_, err := db.sql.ExecContext(t.Context(), `ALTER TABLE items DROP COLUMN grouped`)
+	if err = errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // SetManyTrialsForTest sets from how many trials on runs have partitions.

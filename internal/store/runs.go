@@ -123,16 +123,25 @@ func (x *steps) insertPlan(run *Run, items []eval.Item) {
 	x.sumPlan(run.N)
 }
 
-// putItems writes the hashes of items, and replaces those that are there.
+// putItems writes the hashes and groups of items, and replaces those that are there.
 func (x *steps) putItems(run *Run, items []eval.Item) {
-	rows := x.bulk(upsert("items", "run, item, input, gold", 2))
+	rows := x.bulk(upsert("items", "run, item, input, gold, grouped", 2))
 	for _, it := range items {
-		rows.add(run.N, it.ID, it.Input.String(), it.Gold.String())
+		in, err := json.Marshal(grouped{it.Split, it.Cluster, it.Strata})
+		x.fail(err)
+		rows.add(run.N, it.ID, it.Input.String(), it.Gold.String(), string(in))
 	}
 	rows.flush()
 }
 
-// SetItems replaces the hashes of items, and records events with them.
+// grouped is what an analysis groups an item by, as it is stored.
+type grouped struct {
+	Split   string       `json:"split,omitempty"`
+	Cluster string       `json:"cluster,omitempty"`
+	Strata  []eval.Level `json:"strata,omitempty"`
+}
+
+// SetItems replaces the hashes and groups of items, and records events with them.
 func (db *DB) SetItems(ctx context.Context, run *Run, items []eval.Item, events []Event) error {
 	return db.rewrite(ctx, run, func(x *steps) {
 		for _, e := range events {
@@ -297,6 +306,24 @@ func (db *DB) items(ctx context.Context, where string, args ...any) (map[string]
 			return nil, db.explain(fmt.Errorf("item %s: %w", r.ID, err))
 		}
 		items[r.ID] = eval.Item{ID: r.ID, Input: input, Gold: gold}
+	}
+	return items, nil
+}
+
+// Grouped returns the items in the plan of a run with their split, cluster and strata. Those
+// that a version before format 13 wrote are not in it.
+func (db *DB) Grouped(ctx context.Context, run *Run) (map[string]eval.Item, error) {
+	type row struct{ ID, Grouped string }
+	items := map[string]eval.Item{}
+	for r, err := range rows[row](ctx, db, `SELECT item, grouped FROM items WHERE run = ? AND grouped <> '' AND item IN (SELECT item FROM trials WHERE run = ? AND place >= 0)`, run, run) {
+		var in grouped
+		if err == nil {
+			err = json.Unmarshal([]byte(r.Grouped), &in)
+		}
+		if err != nil {
+			return nil, db.explain(fmt.Errorf("item %s: %w", r.ID, err))
+		}
+		items[r.ID] = eval.Item{ID: r.ID, Split: in.Split, Cluster: in.Cluster, Strata: in.Strata}
 	}
 	return items, nil
 }

@@ -49,6 +49,21 @@ func (k *KnownCases) Part() eval.Part {
 	return eval.Part{Name: "judge.cases", Value: Hash(said...).String()}
 }
 
+// Hashes has a hash of each case and of the file beside them, sorted.
+func (k *KnownCases) Hashes() []string {
+	hashes := []string{}
+	for _, of := range k.of {
+		for _, c := range of {
+			hashes = append(hashes, Hash(c.Item, c.Answer, passWord(c.Pass)).String()[:8])
+		}
+	}
+	if k.Beside != 0 {
+		hashes = append(hashes, k.Beside.String()[:8])
+	}
+	slices.Sort(hashes)
+	return hashes
+}
+
 // Add adds a case.
 func (k *KnownCases) Add(c KnownCase) {
 	if k.of == nil {
