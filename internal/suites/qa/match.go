@@ -319,26 +319,6 @@ func labels(word string) bool {
 
 func formatNumber(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-// normalize is the normal form of SQuAD (Rajpurkar et al. 2016): lower case,
-// without punctuation and articles, single spaces.
-func normalize(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsPunct(r) || unicode.IsSymbol(r) && r < 128 {
-			return -1
-		}
-		return unicode.ToLower(r)
-	}, s)
-	words := slices.DeleteFunc(strings.Fields(s), func(w string) bool { return w == "a" || w == "an" || w == "the" })
-	return strings.Join(words, " ")
-}
-
-// normal is the normal form, or where nothing is left of a text, such as the grade A or the
-// sign +, the text in lower case without the marks around it.
-func normal(s string) string {
-	whole := strings.ToLower(strings.TrimSpace(s))
-	return cmp.Or(normalize(s), strings.Trim(whole, " .,:;!?*_`\"'()[]"), whole)
-}
-
 // tokenF1 is the maximum word F1 over the right answers.
 func (q *question) tokenF1(reply string) float64 {
 	best := 0.0
