@@ -8,14 +8,20 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// normalize is the normal form of SQuAD (Rajpurkar et al. 2016): lower case,
-// without punctuation and articles, single spaces. SQuAD makes 5 of -5 and 12.5 of 1.25; here
-// marks that belong to a number stay, and two different numbers have different forms.
+// normalize is the normal form of SQuAD (Rajpurkar et al. 2016): folded, without
+// punctuation and articles, single spaces. SQuAD makes 5 of -5 and 12.5 of 1.25; here marks that
+// belong to a number stay, and two different numbers have different forms.
 func normalize(s string) string {
-	s = separated.ReplaceAllStringFunc(strings.Map(unicode.ToLower, s), plainNumber)
+	s = folded(s)
+	if strings.ContainsAny(s, ".,'’") {
+		s = separated.ReplaceAllStringFunc(s, plainNumber)
+	}
 	var b strings.Builder
 	for at := 0; at < len(s); {
 		n := length(s[at:], isMark)
@@ -32,9 +38,25 @@ func normalize(s string) string {
 // normal is the normal form, or where nothing is left of a text, such as the grade A or the
 // sign +, the text in lower case without the marks around it.
 func normal(s string) string {
-	whole := strings.ToLower(strings.TrimSpace(s))
+	whole := folded(strings.TrimSpace(s))
 	return cmp.Or(normalize(s), strings.Trim(whole, " .,:;!?*_`\"'()[]"), whole)
 }
+
+// unraised matches all but what the form NFKC would make other numbers of: 102 of 10², 11/2 of 1½.
+var unraised = regexp.MustCompile(`[^\p{No}⁺⁻₊₋]+`)
+
+// folded is a text in lower case and in the form NFKC, with plain digits.
+func folded(s string) string {
+	if length(s, func(r rune) bool { return r < utf8.RuneSelf }) == len(s) {
+		return strings.ToLower(s)
+	}
+	s = unraised.ReplaceAllStringFunc(s, norm.NFKC.String)
+	s = strings.Map(func(r rune) rune { return unicode.ToLower(text.PlainDigit(r)) }, s)
+	return norm.NFC.String(cases.Fold().String(s))
+}
+
+// composed is a text in the form NFC and without blanks around it.
+func composed(s string) string { return strings.TrimSpace(norm.NFC.String(s)) }
 
 // length is how many bytes at the beginning of a text are of some kind.
 func length(s string, is func(rune) bool) int {

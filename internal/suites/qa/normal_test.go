@@ -37,6 +37,36 @@ func TestNumbersInText(t *testing.T) {
 	}
 }
 
+// TestLetters: a letter is the same in each of its forms in Unicode, and no number becomes another.
+func TestLetters(t *testing.T) {
+	for _, test := range []struct {
+		match, gold, reply string
+		right              bool
+	}{
+		{matchExact, "Zürich", "Zu\u0308rich", true}, {matchExact, "Zu\u0308rich", "Zürich", true}, {matchExact, "Zürich", "ZÜRICH", false}, {matchExact, "Zürich", "Zurich", false},
+		{matchExact, "ﬁne", "fine", false}, {matchExact, "Ａ", "A", false},
+		{matchNormalized, "Zürich", "ZU\u0308RICH", true}, {matchNormalized, "Zürich", "ＺÜＲＩＣＨ", true}, {matchNormalized, "Zürich", "Zurich", false},
+		{matchNormalized, "Straße", "STRASSE", true}, {matchNormalized, "ﬁne", "fine", true}, {matchNormalized, "İzmir", "izmir", true}, {matchNormalized, "ΟΔΟΣ", "οδός", false}, {matchNormalized, "ΟΔΟΣ", "οδος", true},
+		{matchNormalized, "5", "５", true}, {matchNormalized, "1.5", "１．５", true}, {matchNormalized, "15", "１．５", false}, {matchNormalized, "-5", "－５", true}, {matchNormalized, "٥", "5", true}, {matchNormalized, "1٫5", "1.5", true},
+		{matchNormalized, "10²", "102", false}, {matchNormalized, "10⁻³", "10³", false}, {matchNormalized, "10⁻³", "10-3", false}, {matchNormalized, "1½", "11/2", false},
+		{matchChoice, "Zürich", "Zu\u0308rich", true}, {matchChoice, "Zu\u0308rich", "Zürich", true}, {matchChoice, "Zürich", "zürich", true}, {matchChoice, "Zürich", "Bern", false},
+		{matchNumeric, "5", "٥", true}, {matchNumeric, "1250.5", "١٬٢٥٠٫٥", true}, {matchNumeric, "5", "５", true}, {matchNumeric, "102", "10²", false},
+	} {
+		c := cells{"question": {"?"}, "answer": {test.gold}, "match": {test.match}}
+		if test.match == matchChoice {
+			c["choices"] = []string{"Zürich", "Bern"}
+		}
+		q, err := parse(c, matchNormalized)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, malformed := q.read(test.reply)
+		if right := q.right(test.reply); malformed != "" || right != test.right || (test.match == matchExact || test.match == matchNormalized) && (key == q.key()) != right {
+			t.Errorf("%s: gold %q, reply %q: right is %v, key %q, gold's %q, malformed %q; want %v", test.match, test.gold, test.reply, right, key, q.key(), malformed, test.right)
+		}
+	}
+}
+
 // Two different numbers are never equal, however they are written, and marks around one make no
 // difference.
 func TestNumbersDiffer(t *testing.T) {
