@@ -46,7 +46,7 @@ func Integrity(b *okf.Base) []okf.Finding {
 		sources := map[int][]int{} // of each target
 		for i := range b.Atoms {
 			a := &b.Atoms[i]
-			first := true
+			first, gone := true, map[string]bool{}
 			for _, l := range a.Links {
 				if l.Edge != e.Name {
 					continue
@@ -56,6 +56,11 @@ func Integrity(b *okf.Base) []okf.Finding {
 				}
 				first = false
 				if l.To < 0 {
+					target := strings.TrimSpace(l.Written)
+					if gone[target] && e.Kind != ontology.Ordered {
+						continue // a set
+					}
+					gone[target] = true
 					add(CodeDangling, i, l.Line, "%s leads to %q, which does not exist", e.Name, l.Written)
 					continue
 				}
