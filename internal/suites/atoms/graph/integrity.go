@@ -40,8 +40,7 @@ func Integrity(b *okf.Base) []okf.Finding {
 		of := Problems[slices.IndexFunc(Problems, func(p Problem) bool { return p.Code == code })]
 		list = append(list, okf.Finding{Code: code, Severity: of.Severity, File: b.Atoms[i].File, Line: line, Text: fmt.Sprintf(format, args...)})
 	}
-	connected := make([]bool, len(b.Atoms))
-	owns := make([]bool, len(b.Atoms))
+	connected, owns := make([]bool, len(b.Atoms)), make([]bool, len(b.Atoms))
 	for _, e := range b.Ontology.Edges {
 		sources := map[int][]int{} // of each target
 		for i := range b.Atoms {
@@ -56,12 +55,10 @@ func Integrity(b *okf.Base) []okf.Finding {
 				}
 				first = false
 				if l.To < 0 {
-					target := strings.TrimSpace(l.Written)
-					if gone[target] && e.Kind != ontology.Ordered {
-						continue // a set
+					if target := strings.TrimSpace(l.Written); !gone[target] {
+						gone[target] = e.Kind != ontology.Ordered // a set has it once
+						add(CodeDangling, i, l.Line, "%s leads to %q, which does not exist", e.Name, l.Written)
 					}
-					gone[target] = true
-					add(CodeDangling, i, l.Line, "%s leads to %q, which does not exist", e.Name, l.Written)
 					continue
 				}
 				if l.To != i { // a link to itself connects an atom to nothing
