@@ -114,12 +114,17 @@ func (c *checker) unknown(f *jsonschema.ValidationError, keys []string) {
 	known := slices.Sorted(maps.Keys(properties))
 	for _, key := range keys {
 		hint := suggest(key, known)
-		if now, ok := renamed(properties, key); ok {
+		now, former := renamed(properties, key)
+		if former {
 			hint = "it is now " + quote(now)
 			c.meant[joinPath(path, now)] = true
-		} else if inner, ok := c.within(properties, key); ok {
+		}
+		if inner, ok := c.within(properties, key); ok {
 			hint = "it belongs in " + joinPath(path, inner)
-		} else if k, ok := text.Nearest(key, known); ok {
+			if former {
+				hint += "; the key of that name here is now " + quote(now)
+			}
+		} else if k, ok := text.Nearest(key, known); ok && !former {
 			c.meant[joinPath(path, k)] = true
 		}
 		c.errs.Add(&Error{Pos: n.get(key).at, Err: fmt.Errorf("unknown key %s in %s: %s", quote(key), cmp.Or(path, "study"), hint)})

@@ -26,6 +26,8 @@ func TestMistakes(t *testing.T) {
 			`study.yaml:3:10: unknown key "colour" in output: want one of embeddings, generate_report, latency, results_dir, save_raw`},
 		{"a key one level too high", minimal("concurrency: 8"),
 			`study.yaml:3:1: unknown key "concurrency" in study: it belongs in execution`},
+		{"a key one level too high that was another one", minimal("replicates: 3"),
+			`study.yaml:3:1: unknown key "replicates" in study: it belongs in execution; the key of that name here is now "replication_of"`},
 		{"a key one level too high in a list", minimal("models: [{id: a, provider: p, tokens_per_minute: 8}]"),
 			`study.yaml:3:31: unknown key "tokens_per_minute" in models[0]: it belongs in models[0].limits`},
 		{"a key given twice", "name: n\nsuite: s\nname: m\n",

@@ -522,8 +522,8 @@ func digitValue(r rune) int {
 	return before % 10
 }
 
-// plainDigit is a digit of any script, or a separator of Arabic numbers, in ASCII.
-func plainDigit(r rune) rune {
+// PlainDigit is a digit of any script, or a separator of Arabic numbers, in ASCII.
+func PlainDigit(r rune) rune {
 	switch v := digitValue(r); {
 	case v >= 0:
 		return '0' + rune(v)
@@ -535,18 +535,18 @@ func plainDigit(r rune) rune {
 	return r
 }
 
-// plainDigits rewrites a text by [plainDigit]. It also returns the way from an offset in
+// plainDigits rewrites a text by [PlainDigit]. It also returns the way from an offset in
 // the new text to the old one.
 func plainDigits(s string) (plain string, back func(int) int) {
 	if plain = s; !isASCII(s) {
-		plain = strings.Map(plainDigit, s)
+		plain = strings.Map(PlainDigit, s)
 	}
 	if plain == s {
 		return s, func(i int) int { return i }
 	}
 	from := make([]int, 0, len(plain)+1)
 	for i, r := range s {
-		for range utf8.RuneLen(plainDigit(r)) {
+		for range utf8.RuneLen(PlainDigit(r)) {
 			from = append(from, i)
 		}
 	}

@@ -151,8 +151,8 @@ func intersect(gold, predicted []Span) Counts {
 	return c
 }
 
-// Agree compares spans as sets, whose result does not depend on an order: the spans that
-// both lists have for [Strict], [Exact] and [Conll], and pairs that overlap, the largest
+// Agree compares spans as multisets, whose result does not depend on an order: the spans
+// that both lists have for [Strict], [Exact] and [Conll], and pairs that overlap, the largest
 // overlap first, for [Type] and [Partial]. Both lists must be sorted by [Compare].
 func Agree(s Scheme, gold, predicted []Span) Counts {
 	switch s {

@@ -97,7 +97,7 @@ func (q *question) read(reply string) (key, malformed string) {
 		}
 		return letter, ""
 	case matchExact:
-		return answer, ""
+		return composed(answer), ""
 	}
 	return normal(answer), ""
 }
@@ -109,6 +109,8 @@ func (q *question) key() string {
 		return formatNumber(q.numbers[0])
 	case matchNormalized, matchRubric:
 		return normal(q.answers[0])
+	case matchExact:
+		return composed(q.answers[0])
 	}
 	return q.answers[0]
 }
@@ -122,7 +124,7 @@ func (q *question) right(reply string) bool {
 func (q *question) matches(answer string) bool {
 	switch q.match {
 	case matchExact:
-		return slices.ContainsFunc(q.answers, func(a string) bool { return strings.TrimSpace(a) == answer })
+		return slices.ContainsFunc(q.answers, func(a string) bool { return composed(a) == composed(answer) })
 	case matchNumeric:
 		x, ok := lastNumber(answer)
 		return ok && slices.ContainsFunc(q.numbers, func(n float64) bool { return within(x, n, q.tolerance) })
@@ -162,7 +164,7 @@ var (
 // such as "The answer is B.", or a letter before text or alone on the first line if no other
 // line names another one.
 func (q *question) choice(answer string) (string, bool) {
-	answer = strings.TrimSpace(text.Narrow(answer))
+	answer = composed(text.Narrow(answer))
 	if m := letterAlone.FindStringSubmatch(answer); m != nil {
 		if letter, ok := q.letter(m[1]); ok {
 			return letter, true
@@ -170,7 +172,7 @@ func (q *question) choice(answer string) (string, bool) {
 	}
 	var found []int
 	for i, c := range q.choices {
-		switch c = text.Narrow(strings.TrimSpace(c)); {
+		switch c = composed(text.Narrow(c)); {
 		case c == answer:
 			return string(rune('A' + i)), true
 		case normal(c) == normal(answer):
@@ -257,7 +259,7 @@ func lastNumber(s string) (float64, bool) {
 
 // numbers are the numbers in a text outside of remarks; if there is none, those in them.
 func numbers(s string) []float64 {
-	s = joined(text.Narrow(s))
+	s = joined(strings.Map(text.PlainDigit, text.Narrow(s)))
 	if list := written(aside.ReplaceAllString(s, " ")); len(list) > 0 {
 		return list
 	}
@@ -318,26 +320,6 @@ func labels(word string) bool {
 }
 
 func formatNumber(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-
-// normalize is the normal form of SQuAD (Rajpurkar et al. 2016): lower case,
-// without punctuation and articles, single spaces.
-func normalize(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsPunct(r) || unicode.IsSymbol(r) && r < 128 {
-			return -1
-		}
-		return unicode.ToLower(r)
-	}, s)
-	words := slices.DeleteFunc(strings.Fields(s), func(w string) bool { return w == "a" || w == "an" || w == "the" })
-	return strings.Join(words, " ")
-}
-
-// normal is the normal form, or where nothing is left of a text, such as the grade A or the
-// sign +, the text in lower case without the marks around it.
-func normal(s string) string {
-	whole := strings.ToLower(strings.TrimSpace(s))
-	return cmp.Or(normalize(s), strings.Trim(whole, " .,:;!?*_`\"'()[]"), whole)
-}
 
 // tokenF1 is the maximum word F1 over the right answers.
 func (q *question) tokenF1(reply string) float64 {

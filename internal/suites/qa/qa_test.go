@@ -567,7 +567,8 @@ func TestAmbiguousReplies(t *testing.T) {
 	}{
 		{matchChoice, signs, "1", "C"},
 		{matchChoice, signs, "-1", "A"},
-		{matchChoice, signs, "-1.", noChoice},
+		{matchChoice, signs, "-1.", "A"},
+		{matchChoice, []string{"Yes", "yes!", "no"}, "YES", noChoice},
 		{matchChoice, signs, "0.", "B"},
 		{matchChoice, languages, "C++", "B"},
 		{matchChoice, languages, "java", "C"},
@@ -639,7 +640,7 @@ func TestAmbiguousReplies(t *testing.T) {
 	if q, err := parse(cells{"question": {"?"}, "answer": {"150 000 000"}, "match": {matchNumeric}}, matchNormalized); err != nil || q.numbers[0] != 150e6 {
 		t.Errorf("gold in thousands: %v, %v", q, err)
 	}
-	if _, err := parse(cells{"question": {"?"}, "answer": {"1."}, "choices": signs}, matchNormalized); err == nil {
+	if _, err := parse(cells{"question": {"?"}, "answer": {"YES"}, "choices": {"Yes", "yes!", "no"}}, matchNormalized); err == nil {
 		t.Error("gold that could be two choices is read as one")
 	}
 }

@@ -156,6 +156,7 @@ func TestIntegrity(t *testing.T) {
 		"error wrong-producer of an unknown type": {"r|role|R", "x|artifact|X", "p|widget|P|owner: r|produces: x"},
 		"warning orphan-atom by itself":           append(sound[:3:3], "s|system|S|relates_to: s"),
 		"error dangling-edge":                     append(sound[:3:3], "q|process|Q|owner: r|uses: gone"),
+		"error dangling-edge listed twice":        append(sound[:3:3], "q|process|Q|owner: r|uses: gone, gone"),
 		"warning stage-cycle":                     append(sound[:3:3], "w|workflow|W|owner: r|stages: p, v", "v|workflow|V|owner: r|stages: w"),
 		"warning stage-cycle twice":               append(sound[:3:3], "w|workflow|W|owner: r|stages: p, p"),
 		"warning orphan-atom":                     append(sound[:3:3], "s|system|S"),

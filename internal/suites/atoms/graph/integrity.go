@@ -40,13 +40,12 @@ func Integrity(b *okf.Base) []okf.Finding {
 		of := Problems[slices.IndexFunc(Problems, func(p Problem) bool { return p.Code == code })]
 		list = append(list, okf.Finding{Code: code, Severity: of.Severity, File: b.Atoms[i].File, Line: line, Text: fmt.Sprintf(format, args...)})
 	}
-	connected := make([]bool, len(b.Atoms))
-	owns := make([]bool, len(b.Atoms))
+	connected, owns := make([]bool, len(b.Atoms)), make([]bool, len(b.Atoms))
 	for _, e := range b.Ontology.Edges {
 		sources := map[int][]int{} // of each target
 		for i := range b.Atoms {
 			a := &b.Atoms[i]
-			first := true
+			first, gone := true, map[string]bool{}
 			for _, l := range a.Links {
 				if l.Edge != e.Name {
 					continue
@@ -56,7 +55,10 @@ func Integrity(b *okf.Base) []okf.Finding {
 				}
 				first = false
 				if l.To < 0 {
-					add(CodeDangling, i, l.Line, "%s leads to %q, which does not exist", e.Name, l.Written)
+					if target := strings.TrimSpace(l.Written); !gone[target] {
+						gone[target] = e.Kind != ontology.Ordered // a set has it once
+						add(CodeDangling, i, l.Line, "%s leads to %q, which does not exist", e.Name, l.Written)
+					}
 					continue
 				}
 				if l.To != i { // a link to itself connects an atom to nothing
