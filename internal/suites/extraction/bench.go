@@ -474,7 +474,7 @@ func (b *bench) score(dst []eval.Score, d *prepared, o *eval.Outcome, vs []eval.
 	m.answer(o, x, results)
 	if d.schema.nested || b.plain || b.listed {
 		m.values(results, x.surplus)
-		m.add(metricLongList, kit.Indicator(len(x.byOrder) > 0), 1)
+		m.add(metricLongList, kit.Indicator(len(x.long) > 0), 1)
 	}
 	if role == eval.RoleBaseline {
 		m.distribution(d.points, b.weights)
