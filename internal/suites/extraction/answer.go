@@ -25,7 +25,8 @@ const (
 	reasonEmpty    = "empty answer"
 	reasonNotJSON  = "not JSON"
 	reasonNoList   = "no list of extractions"
-	reasonDeclined = "declined by the model" // of refusals
+	reasonNoField  = "no field of the schema" // where values are asked for
+	reasonDeclined = "declined by the model"  // of refusals
 )
 
 // Notes on an outcome.
@@ -118,7 +119,8 @@ func (e *readError) Error() string {
 
 // readAnswer parses an answer: a JSON object with an array "extractions", or
 // the array alone, possibly within prose or code fences. Invalid JSON is
-// repaired once. An object with a member of the schema is an answer too, see [Answer.Plain].
+// repaired once. An object with a member of the schema is an answer too, see [Answer.Plain], as
+// is an empty one where values are asked for.
 // After an error, which is a [*readError], no field counts as answered.
 func readAnswer(answer string, s *Schema) (Answer, error) {
 	if strings.TrimSpace(answer) == "" {
@@ -130,15 +132,20 @@ func readAnswer(answer string, s *Schema) (Answer, error) {
 	r, err := text.ReadObjectWith(answer, "extractions")
 	if errors.Is(err, text.ErrArray) || errors.Is(err, text.ErrNoObject) && strings.TrimSpace(answer)[0] == '[' {
 		r, err = text.ReadObject(wrapList(answer))
+	} else if errors.Is(err, text.ErrNoObject) && s != nil && s.ofValues {
+		r, err = text.ReadObject(answer) // an empty one
 	}
 	if err != nil {
 		return Answer{}, &readError{reasonNotJSON, err.Error()}
 	}
 	a := Answer{Repaired: r.Repaired, Wrapped: r.Wrapped, Cut: r.Cut}
-	list, has := membersOf(r.JSON)["extractions"]
+	members := membersOf(r.JSON)
+	list, has := members["extractions"]
 	entries := text.Elements(list)
 	var wrapped bool
 	switch {
+	case len(members) == 0 && s != nil && s.ofValues && !r.Repaired:
+		a.Plain = r.JSON // without values
 	case !has && s != nil:
 		a.Plain, wrapped = s.plain(r.JSON, mostWrappers)
 	case len(entries) == 1 && s != nil && membersOf(entries[0])["field"] == nil: // a list of one answer
@@ -149,6 +156,8 @@ func readAnswer(answer string, s *Schema) (Answer, error) {
 	case a.Plain != nil:
 		a.Wrapped = a.Wrapped || wrapped
 		return a, nil
+	case entries == nil && s != nil && s.ofValues:
+		return Answer{}, &readError{reason: reasonNoField}
 	case entries == nil:
 		return Answer{}, &readError{reason: reasonNoList}
 	}

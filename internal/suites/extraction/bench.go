@@ -93,6 +93,9 @@ func open(f *study.File, s *Study) (*bench, error) {
 		return nil, err
 	}
 	renderAll(b.OwnArms, b.schemas.used(), b.plain)
+	for _, s := range b.schemas.used() {
+		s.ofValues = b.plain
+	}
 	return b, nil
 }
 

@@ -592,6 +592,27 @@ func TestPlainAnswerToFlatSchema(t *testing.T) {
 	}
 }
 
+// Where values are asked for, an empty object says that there are none, and what names no field says so.
+func TestEmptyPlainAnswer(t *testing.T) {
+	s := &Schema{Name: "s", Fields: []Field{{Name: "iban", Type: "id"}}, ofValues: true}
+	missing := false
+	d := &prepared{Document: Document{ID: "d", Text: "x", Truth: []Gold{{Field: "iban", Exists: &missing}}}, schema: s}
+	for answer, reason := range map[string]string{`{}`: "", "```json\n{}\n```": "", `{"iban": null}`: "", `{`: reasonNotJSON, `{"bic": null}`: reasonNoField} {
+		o := outcomeOf(answer, eval.StopEnd, s)
+		if o.Reason != reason {
+			t.Errorf("%s: reason %q, want %q", answer, o.Reason, reason)
+		}
+		got := valuesOf(d.ready(), answer)
+		if want := map[bool]float64{true: 1}[reason == ""]; got["value iban"] != want {
+			t.Errorf("%s: value %v, want %v", answer, got["value iban"], want)
+		}
+	}
+	s.ofValues = false
+	if o := outcomeOf(`{}`, eval.StopEnd, s); o.Reason != reasonNoList {
+		t.Errorf("where extractions are asked for: %q", o.Reason)
+	}
+}
+
 // FuzzNestedAnswer: no answer to a nested schema makes reading, alignment or scoring fail, and
 // scores are in their range.
 func FuzzNestedAnswer(f *testing.F) {
