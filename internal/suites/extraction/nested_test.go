@@ -165,6 +165,17 @@ func TestNestedAnswers(t *testing.T) {
 	}
 }
 
+// A leaf of gold with a value exists in the document, unless it says otherwise.
+func TestGoldOfLeaf(t *testing.T) {
+	for gold, exists := range map[string]bool{`3`: true, `null`: false, `""`: false, `{"correct_value": 3, "evidence_quote": "Total 3.00", "page": 1}`: true,
+		`{"is_ambiguous": true, "candidate_values": ["3", "4"]}`: true, `{"correct_value": null}`: false, `{"exists_in_document": false}`: false,
+		`{"exists_in_document": false, "correct_value": 3}`: false, `{"exists_in_document": true}`: true} {
+		if g, err := goldOf([]byte(gold)); err != nil || g.missing() == exists {
+			t.Errorf("%s: missing %v, %v", gold, g.missing(), err)
+		}
+	}
+}
+
 // Records agree in any acceptable value.
 func TestAlignmentByOtherValues(t *testing.T) {
 	s := nestedSchema(t, `{"type": "object", "properties": {"rows": {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "string"}}}}}}`)
