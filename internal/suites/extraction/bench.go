@@ -48,9 +48,11 @@ type bench struct {
 
 	// unannotated counts fields without gold. They are requested but not scored.
 	unannotated int
-	members     map[string]bool // further members of documents
-	warnings    []string        // the first of the doubtful values of gold
-	doubtful    int
+	// ambiguous counts the fields with ambiguous gold.
+	ambiguous, fields int
+	members           map[string]bool // further members of documents
+	warnings          []string        // the first of the doubtful values of gold
+	doubtful          int
 }
 
 // open binds the suite to a study: it reads and validates kernels, schemas and
@@ -214,6 +216,12 @@ func (b *bench) admit(at place, d *Document, first map[string]place, strata map[
 	if !s.nested {
 		b.unannotated += len(s.Fields) - len(d.Truth)
 	}
+	for i := range d.Truth {
+		b.fields++
+		if d.Truth[i].Ambiguous {
+			b.ambiguous++
+		}
+	}
 	first[d.ID] = at
 	b.places, b.schemaOf = append(b.places, at), append(b.schemaOf, s)
 	docType := cmp.Or(d.DocType, s.Name)
@@ -266,10 +274,14 @@ func (b *bench) Capabilities() eval.Capabilities {
 
 // Warnings are about gold that looks wrong but is legal.
 func (b *bench) Warnings() []string {
+	list := slices.Clip(b.warnings)
 	if more := b.doubtful - len(b.warnings); more > 0 {
-		return append(slices.Clip(b.warnings), fmt.Sprintf("and %d more values of gold like these", more))
+		list = append(list, fmt.Sprintf("and %d more values of gold like these", more))
 	}
-	return b.warnings
+	if b.plain && b.ambiguous > 0 {
+		list = append(list, fmt.Sprintf("%d of %s with gold are ambiguous, of which no plain answer is right: it cannot say so", b.ambiguous, text.Plural(b.fields, "field", "fields")))
+	}
+	return list
 }
 
 // notes list the members of documents that Scruple does not know, once.

@@ -624,6 +624,17 @@ func TestEmptyPlainAnswer(t *testing.T) {
 	}
 }
 
+// No plain answer is right of ambiguous gold, which validation says.
+func TestAmbiguousGoldOfPlainAnswers(t *testing.T) {
+	for answers, want := range map[string]int{"": 0, "answers: plain\n": 1} {
+		files := syntheticFilesOf("split: dev")
+		files["study.yaml"] += answers
+		if got := mustOpen(t, files).Warnings(); len(got) != want || want > 0 && !strings.HasPrefix(got[0], "87 of 580 fields with gold are ambiguous") {
+			t.Errorf("%s%q", answers, got)
+		}
+	}
+}
+
 // FuzzNestedAnswer: no answer to a nested schema makes reading, alignment or scoring fail, and
 // scores are in their range.
 func FuzzNestedAnswer(f *testing.F) {
