@@ -33,6 +33,7 @@ const (
 const (
 	noteRepaired = "repaired"
 	notePlain    = "plain values, without evidence"
+	noteSeveral  = "several different objects, of which one is read"
 )
 
 // noEvidence is why scores that need evidence are missing for a plain answer.
@@ -188,6 +189,25 @@ func (s *Schema) plain(object json.RawMessage, depth int) (found json.RawMessage
 		}
 	}
 	return nil, false
+}
+
+// several reports whether an answer has different objects that are answers.
+func (s *Schema) several(answer string) bool {
+	var first string
+	for _, at := range text.Objects(answer) {
+		object := answer[at[0]:at[1]]
+		found := membersOf([]byte(object))["extractions"] != nil
+		if !found && s != nil {
+			plain, _ := s.plain(json.RawMessage(object), mostWrappers)
+			found = plain != nil
+		}
+		if found && first != "" && object != first {
+			return true
+		} else if found {
+			first = object
+		}
+	}
+	return false
 }
 
 // wrapList wraps an answer that is an array of entries in an object.

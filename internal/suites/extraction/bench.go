@@ -409,6 +409,9 @@ func outcomeOf(answer string, stop eval.Stop, s *Schema) eval.Outcome {
 	if a.Plain != nil {
 		o.Notes = append(o.Notes, notePlain)
 	}
+	if bare := strings.TrimSpace(answer); err == nil && !(bare[0] == '{' && json.Valid([]byte(bare))) && s.several(answer) {
+		o.Notes = append(o.Notes, noteSeveral)
+	}
 	if a.Wrapped {
 		o.Notes = append(o.Notes, eval.NoteLenient)
 	}

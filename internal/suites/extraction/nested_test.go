@@ -624,6 +624,24 @@ func TestEmptyPlainAnswer(t *testing.T) {
 	}
 }
 
+// Of several objects the first is read, and a note says so if they differ.
+func TestSeveralObjects(t *testing.T) {
+	s := &Schema{Name: "s", Fields: []Field{{Name: "iban", Type: "id"}}}
+	for answer, want := range map[string]bool{
+		`Draft: {"iban": null} Final: {"iban": "CH1"}`:                      true,
+		`{"iban": null}` + "\nCorrected:\n" + `{"answer": {"iban": "CH1"}}`: true,
+		`{"extractions": []} {"extractions": [{"field": "iban"}]}`:          true,
+		`{"iban": "CH1"} and again {"iban": "CH1"}`:                         false,
+		`{"iban": "CH1"}`: false,
+		`[{"field": "iban", "value": "CH1"}, {"field": "iban", "value": "CH2"}]`: false,
+	} {
+		o := outcomeOf(answer, eval.StopEnd, s)
+		if got := slices.Contains(o.Notes, noteSeveral); got != want || o.Kind != eval.OK {
+			t.Errorf("%s: %v %q", answer, o.Kind, o.Notes)
+		}
+	}
+}
+
 // No plain answer is right of ambiguous gold, which validation says.
 func TestAmbiguousGoldOfPlainAnswers(t *testing.T) {
 	for answers, want := range map[string]int{"": 0, "answers: plain\n": 1} {
