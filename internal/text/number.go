@@ -61,7 +61,7 @@ func ParseNumber(s string) (*apd.Decimal, error) {
 
 var (
 	errNoDigits = errors.New("no digits")
-	errBeyond   = errors.New("more than one number")
+	errBeyond   = errors.New("more than one number, or other text beside it")
 	errGroups   = errors.New("separators do not form groups of three digits")
 	errTooLong  = errors.New("too long for a number")
 	errRaised   = errors.New("superscript, subscript or enclosed digits")

@@ -1,7 +1,9 @@
 package extraction
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -16,8 +18,10 @@ type List struct {
 	Ordered bool     `json:"ordered,omitempty" jsonschema:"description=The first record of the answer is the first one of gold\\, and so on"`
 }
 
-// mostPairs limits the pairs of records of a list that are compared. In longer lists, equal
-// records are aligned, then those with equal keys, and the others by order, which the report says.
+// mostPairs limits the pairs of records of a list that are compared, with those of the lists in
+// them. Beyond it, values of lists in records count wherever they stand; where the records alone
+// make as many pairs, equal ones are aligned, then those with equal keys, and the others by order.
+// The report says so.
 const mostPairs = 1 << 21
 
 // An arranged answer has the entries of the points of gold.
@@ -27,7 +31,7 @@ type arranged struct {
 	partner []string   // of points in lists: the path of the record in the answer, if its number is another
 	extra   []string   // fields that the schema does not have
 	faults  []string   // what has the wrong shape
-	byOrder []string   // lists that are too long to compare all pairs of records
+	long    []string   // lists that are too long to compare all pairs of records
 	entries int        // of the answer
 	plain   bool       // the answer has no evidence
 }
@@ -91,25 +95,13 @@ func (x *aligner) walk(n *node, gold, answer *tree, at, from string) {
 
 func (x *aligner) list(n *node, gold, answer *tree, at, from string) {
 	of, in := gold.numbers(), answer.numbers()
-	pairs := make([]int, len(of)) // index in the answer, -1 for none
-	switch how := x.d.lists[n.name]; {
-	case how.Ordered:
-		for i := range pairs {
-			if pairs[i] = i; i >= len(in) {
-				pairs[i] = -1
-			}
-		}
-	default:
-		keys := func(t *tree, numbers []int) [][][]string {
-			list := make([][][]string, len(numbers))
-			for i, number := range numbers {
-				list[i] = x.keys(n.records, t.get(number), nil)
-			}
-			return list
-		}
+	pairs := slices.Repeat([]int{-1}, len(of)) // index in the answer, -1 for none
+	if x.d.lists[n.name].Ordered {
+		copy(pairs, measure.UpTo(min(len(of), len(in))))
+	} else {
 		var long bool
-		if pairs, long = pairRecords(keys(gold, of), keys(answer, in), weights(n, how.Keys)); long {
-			x.byOrder = append(x.byOrder, n.name+"[]")
+		if pairs, _, long = pairRecords(x.records(n, gold), x.records(n, answer)); long {
+			x.long = append(x.long, n.name+"[]")
 		}
 	}
 	taken := make([]bool, len(in))
@@ -126,33 +118,71 @@ func (x *aligner) list(n *node, gold, answer *tree, at, from string) {
 	}
 }
 
-// weights of the leaves of a record: one key counts more than all other leaves.
-func weights(list *node, keys []string) []int32 {
-	leaves := list.records.leaves()
-	w := make([]int32, len(leaves))
-	for i, l := range leaves {
-		w[i] = 1
-		if slices.Contains(keys, strings.TrimPrefix(l.name, list.name+"[].")) {
-			w[i] = int32(len(leaves))
-		}
-	}
-	return w
+// Records are those of a list, of gold or of an answer.
+type records struct {
+	list    []record
+	weights []int32 // of the leaves of a record; one key counts more than all other values
+	keys    bool
+	ordered bool
 }
 
-// keys appends those of the values of the leaves of a record, which are equal for equal values of
-// the type of the field: in gold of all acceptable values, the correct one first.
-func (x *aligner) keys(n *node, t *tree, list [][]string) [][]string {
+// A record is what is compared of a record.
+type record struct {
+	leaves [][]string // the keys of the values of each leaf that is in no list of the record
+	lists  []records  // in the record
+	equal  string     // is the same for equal records
+	values int        // of it and of its lists
+	size   int        // of its lists in records, and 1
+}
+
+func (x *aligner) records(n *node, t *tree) records {
+	how := x.d.lists[n.name]
+	r, most := records{ordered: how.Ordered, keys: len(how.Keys) > 0}, 0
+	for _, number := range t.numbers() {
+		one := record{size: 1}
+		x.compared(&one, n.records, t.get(number))
+		b, inner := one.key(nil), 0
+		for _, l := range one.lists {
+			var equal []string
+			for i := range l.list {
+				equal = append(equal, l.list[i].equal)
+				inner += l.list[i].values
+				one.size += l.list[i].size
+			}
+			if !l.ordered {
+				slices.Sort(equal)
+			}
+			b = append(kit.AppendParts(b, equal...), '\n')
+		}
+		one.equal, one.values, most = string(b), one.values+inner, max(most, inner)
+		r.list = append(r.list, one)
+	}
+	leaves := n.records.leaves()
+	pairs := min(len(r.list), 1<<11)                                                 // at most, of mostPairs
+	key := int32(min(len(leaves)+most, math.MaxInt32/2/max(1, len(how.Keys)*pairs))) // sums have 31 bits
+	for _, l := range leaves {
+		w := int32(1)
+		if slices.Contains(how.Keys, strings.TrimPrefix(l.name, n.name+"[].")) {
+			w = key
+		}
+		r.weights = append(r.weights, w)
+	}
+	return r
+}
+
+// compared adds the leaves and the lists of a tree to a record. The keys of values are equal for
+// equal values of the type of the field: in gold of all acceptable values, the correct one first.
+func (x *aligner) compared(r *record, n *node, t *tree) {
+	var leaf []string
 	switch {
 	case n.isObject():
 		for i, m := range n.members {
-			list = x.keys(m, t.get(i), list)
+			x.compared(r, m, t.get(i))
 		}
-		return list
+		return
 	case n.isList():
-		return list
-	}
-	var leaf []string
-	switch {
+		r.lists = append(r.lists, x.records(n, t))
+		return
 	case t == nil:
 	case t.point > 0:
 		leaf = x.d.points[t.point-1].keys
@@ -161,57 +191,152 @@ func (x *aligner) keys(n *node, t *tree, list [][]string) [][]string {
 			leaf = []string{text.Key(x.d.schema.Fields[n.field].Type, v.Text)}
 		}
 	}
-	return append(list, leaf)
+	r.leaves = append(r.leaves, leaf)
+	r.values += min(1, len(leaf))
+}
+
+// key is the same for records of which the leaves, or those with a weight above 1, are equal.
+func (r *record) key(weights []int32) []byte {
+	var b []byte
+	for k, leaf := range r.leaves {
+		if weights == nil || weights[k] > 1 {
+			b = append(kit.AppendParts(b, leaf[:min(1, len(leaf))]...), '\n')
+		}
+	}
+	return b
+}
+
+// agreeing weighs the leaves in which a record agrees with one of gold, or counts them.
+func (r *record) agreeing(answer *record, weights []int32) (n int32) {
+	for k, leaf := range r.leaves {
+		if said := answer.leaves[k]; len(said) > 0 && slices.Contains(leaf, said[0]) {
+			if weights != nil {
+				n += weights[k]
+			} else {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// agreeingInLists counts the values of the lists in a record that agree with those of gold, as
+// their records are aligned.
+func (r *record) agreeingInLists(answer *record) (n int32) {
+	for k, of := range r.lists {
+		in := answer.lists[k]
+		if !of.ordered {
+			_, agree, _ := pairRecords(of, in)
+			n += agree
+			continue
+		}
+		for i := range min(len(of.list), len(in.list)) {
+			g, a := &of.list[i], &in.list[i]
+			n += g.agreeing(a, nil) + g.agreeingInLists(a)
+		}
+	}
+	return n
+}
+
+// anywhere counts the values of the lists in a record that agree with those of gold wherever they
+// stand, which takes no pairs of records.
+func anywhere() func(gold, answer *record) int32 {
+	ids, seen := map[string]int{}, map[*record][]int{}
+	var add func(values []int, r *record, at string) []int
+	add = func(values []int, r *record, at string) []int {
+		for k, l := range r.lists {
+			for i := range l.list {
+				in := &l.list[i]
+				for leaf, keys := range in.leaves {
+					if len(keys) > 0 {
+						key := fmt.Sprint(at, k, " ", leaf, " ", keys[0])
+						if ids[key] == 0 {
+							ids[key] = len(ids) + 1
+						}
+						values = append(values, ids[key])
+					}
+				}
+				values = add(values, in, fmt.Sprint(at, k, " "))
+			}
+		}
+		return values
+	}
+	of := func(r *record) []int {
+		if seen[r] == nil {
+			seen[r] = add([]int{}, r, "")
+			slices.Sort(seen[r])
+		}
+		return seen[r]
+	}
+	return func(gold, answer *record) (n int32) {
+		g, a := of(gold), of(answer)
+		for len(g) > 0 && len(a) > 0 {
+			c := cmp.Compare(g[0], a[0])
+			if c == 0 {
+				n++
+			}
+			if c <= 0 {
+				g = g[1:]
+			}
+			if c >= 0 {
+				a = a[1:]
+			}
+		}
+		return n
+	}
+}
+
+// size is that of some of the records, with those of their lists.
+func (r *records) size(of []int) (n int) {
+	for _, i := range of {
+		n += r.list[i].size
+	}
+	return n
 }
 
 // pairRecords aligns records so that as many values as possible agree, and returns for each
-// record of gold that of the answer, -1 for none. Records without an equal value stay alone. It is
-// long if there are too many pairs to compare.
-func pairRecords(gold, answer [][][]string, w []int32) (pairs []int, long bool) {
-	pairs = slices.Repeat([]int{-1}, len(gold))
-	left, right := measure.UpTo(len(gold)), measure.UpTo(len(answer))
+// record of gold that of the answer, -1 for none, and how many values agree. Records without an
+// equal value stay alone. It is long, and agree not counted, if there are too many pairs to compare.
+func pairRecords(gold, answer records) (pairs []int, agree int32, long bool) {
+	pairs = slices.Repeat([]int{-1}, len(gold.list))
+	left, right := measure.UpTo(len(gold.list)), measure.UpTo(len(answer.list))
 	// Equal records are a pair of some best alignment: a third record agrees with each of
 	// the two in the same values.
-	equal := func(least int32) {
-		key := func(record [][]string) string {
-			var b []byte
-			for k, leaf := range record {
-				if w[k] >= least {
-					b = kit.AppendParts(b, leaf[:min(1, len(leaf))]...)
-					b = append(b, '\n')
-				}
-			}
-			return string(b)
+	left, right = measure.PairEqual(pairs, left, right, func(i int) string { return gold.list[i].equal },
+		func(j int) string { return answer.list[j].equal })
+	for i, j := range pairs {
+		if j >= 0 {
+			agree += int32(gold.list[i].values)
 		}
-		left, right = measure.PairEqual(pairs, left, right, func(i int) string { return key(gold[i]) },
-			func(j int) string { return key(answer[j]) })
 	}
-	equal(0)
-	long = len(left)*len(right) > mostPairs
-	if most := slices.Max(append(slices.Clone(w), 1)); long && most > 1 {
-		equal(most) // in their keys
+	if long = len(left)*len(right) > mostPairs; long && gold.keys {
+		left, right = measure.PairEqual(pairs, left, right, func(i int) string { return string(gold.list[i].key(gold.weights)) },
+			func(j int) string { return string(answer.list[j].key(gold.weights)) })
 	}
 	if len(left)*len(right) > mostPairs {
 		for k := range min(len(left), len(right)) {
 			pairs[left[k]] = right[k]
 		}
-		return pairs, true
+		return pairs, 0, true
+	}
+	inLists := (*record).agreeingInLists
+	if gold.size(left)*answer.size(right) > mostPairs {
+		inLists, long = anywhere(), true
 	}
 	cost := make([][]int32, len(left))
 	for r, i := range left {
 		cost[r] = make([]int32, len(right))
 		for c, j := range right {
-			for k, leaf := range gold[i] {
-				if said := answer[j][k]; len(said) > 0 && slices.Contains(leaf, said[0]) {
-					cost[r][c] -= w[k]
-				}
-			}
+			g, a := &gold.list[i], &answer.list[j]
+			cost[r][c] = -g.agreeing(a, gold.weights) - inLists(g, a)
 		}
 	}
 	for r, c := range measure.Assign(cost) {
 		if c >= 0 && cost[r][c] < 0 {
+			g, a := &gold.list[left[r]], &answer.list[right[c]]
 			pairs[left[r]] = right[c]
+			agree += g.agreeing(a, nil) - g.agreeing(a, gold.weights) - cost[r][c]
 		}
 	}
-	return pairs, long
+	return pairs, agree, long
 }

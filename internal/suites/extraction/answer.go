@@ -25,13 +25,15 @@ const (
 	reasonEmpty    = "empty answer"
 	reasonNotJSON  = "not JSON"
 	reasonNoList   = "no list of extractions"
-	reasonDeclined = "declined by the model" // of refusals
+	reasonNoField  = "no field of the schema" // where values are asked for
+	reasonDeclined = "declined by the model"  // of refusals
 )
 
 // Notes on an outcome.
 const (
 	noteRepaired = "repaired"
 	notePlain    = "plain values, without evidence"
+	noteSeveral  = "several different objects, of which one is read"
 )
 
 // noEvidence is why scores that need evidence are missing for a plain answer.
@@ -118,7 +120,8 @@ func (e *readError) Error() string {
 
 // readAnswer parses an answer: a JSON object with an array "extractions", or
 // the array alone, possibly within prose or code fences. Invalid JSON is
-// repaired once. An object with a member of the schema is an answer too, see [Answer.Plain].
+// repaired once. An object with a member of the schema is an answer too, see [Answer.Plain], as
+// is an empty one where values are asked for.
 // After an error, which is a [*readError], no field counts as answered.
 func readAnswer(answer string, s *Schema) (Answer, error) {
 	if strings.TrimSpace(answer) == "" {
@@ -130,15 +133,20 @@ func readAnswer(answer string, s *Schema) (Answer, error) {
 	r, err := text.ReadObjectWith(answer, "extractions")
 	if errors.Is(err, text.ErrArray) || errors.Is(err, text.ErrNoObject) && strings.TrimSpace(answer)[0] == '[' {
 		r, err = text.ReadObject(wrapList(answer))
+	} else if errors.Is(err, text.ErrNoObject) && s != nil && s.ofValues {
+		r, err = text.ReadObject(answer) // an empty one
 	}
 	if err != nil {
 		return Answer{}, &readError{reasonNotJSON, err.Error()}
 	}
 	a := Answer{Repaired: r.Repaired, Wrapped: r.Wrapped, Cut: r.Cut}
-	list, has := membersOf(r.JSON)["extractions"]
+	members := membersOf(r.JSON)
+	list, has := members["extractions"]
 	entries := text.Elements(list)
 	var wrapped bool
 	switch {
+	case len(members) == 0 && s != nil && s.ofValues && !r.Repaired:
+		a.Plain = r.JSON // without values
 	case !has && s != nil:
 		a.Plain, wrapped = s.plain(r.JSON, mostWrappers)
 	case len(entries) == 1 && s != nil && membersOf(entries[0])["field"] == nil: // a list of one answer
@@ -149,6 +157,8 @@ func readAnswer(answer string, s *Schema) (Answer, error) {
 	case a.Plain != nil:
 		a.Wrapped = a.Wrapped || wrapped
 		return a, nil
+	case entries == nil && s != nil && s.ofValues:
+		return Answer{}, &readError{reason: reasonNoField}
 	case entries == nil:
 		return Answer{}, &readError{reason: reasonNoList}
 	}
@@ -179,6 +189,25 @@ func (s *Schema) plain(object json.RawMessage, depth int) (found json.RawMessage
 		}
 	}
 	return nil, false
+}
+
+// several reports whether an answer has different objects that are answers.
+func (s *Schema) several(answer string) bool {
+	var first string
+	for _, at := range text.Objects(answer) {
+		object := answer[at[0]:at[1]]
+		found := membersOf([]byte(object))["extractions"] != nil
+		if !found && s != nil {
+			plain, _ := s.plain(json.RawMessage(object), mostWrappers)
+			found = plain != nil
+		}
+		if found && first != "" && object != first {
+			return true
+		} else if found {
+			first = object
+		}
+	}
+	return false
 }
 
 // wrapList wraps an answer that is an array of entries in an object.

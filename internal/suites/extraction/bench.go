@@ -48,9 +48,11 @@ type bench struct {
 
 	// unannotated counts fields without gold. They are requested but not scored.
 	unannotated int
-	members     map[string]bool // further members of documents
-	warnings    []string        // the first of the doubtful values of gold
-	doubtful    int
+	// ambiguous counts the fields with ambiguous gold.
+	ambiguous, fields int
+	members           map[string]bool // further members of documents
+	warnings          []string        // the first of the doubtful values of gold
+	doubtful          int
 }
 
 // open binds the suite to a study: it reads and validates kernels, schemas and
@@ -93,6 +95,9 @@ func open(f *study.File, s *Study) (*bench, error) {
 		return nil, err
 	}
 	renderAll(b.OwnArms, b.schemas.used(), b.plain)
+	for _, s := range b.schemas.used() {
+		s.ofValues = b.plain
+	}
 	return b, nil
 }
 
@@ -211,6 +216,12 @@ func (b *bench) admit(at place, d *Document, first map[string]place, strata map[
 	if !s.nested {
 		b.unannotated += len(s.Fields) - len(d.Truth)
 	}
+	for i := range d.Truth {
+		b.fields++
+		if d.Truth[i].Ambiguous {
+			b.ambiguous++
+		}
+	}
 	first[d.ID] = at
 	b.places, b.schemaOf = append(b.places, at), append(b.schemaOf, s)
 	docType := cmp.Or(d.DocType, s.Name)
@@ -263,10 +274,14 @@ func (b *bench) Capabilities() eval.Capabilities {
 
 // Warnings are about gold that looks wrong but is legal.
 func (b *bench) Warnings() []string {
+	list := slices.Clip(b.warnings)
 	if more := b.doubtful - len(b.warnings); more > 0 {
-		return append(slices.Clip(b.warnings), fmt.Sprintf("and %d more values of gold like these", more))
+		list = append(list, fmt.Sprintf("and %d more values of gold like these", more))
 	}
-	return b.warnings
+	if b.plain && b.ambiguous > 0 {
+		list = append(list, fmt.Sprintf("%d of %s with gold are ambiguous, of which no plain answer is right: it cannot say so", b.ambiguous, text.Plural(b.fields, "field", "fields")))
+	}
+	return list
 }
 
 // notes list the members of documents that Scruple does not know, once.
@@ -394,6 +409,9 @@ func outcomeOf(answer string, stop eval.Stop, s *Schema) eval.Outcome {
 	if a.Plain != nil {
 		o.Notes = append(o.Notes, notePlain)
 	}
+	if bare := strings.TrimSpace(answer); err == nil && !(bare[0] == '{' && json.Valid([]byte(bare))) && s.several(answer) {
+		o.Notes = append(o.Notes, noteSeveral)
+	}
 	if a.Wrapped {
 		o.Notes = append(o.Notes, eval.NoteLenient)
 	}
@@ -474,7 +492,7 @@ func (b *bench) score(dst []eval.Score, d *prepared, o *eval.Outcome, vs []eval.
 	m.answer(o, x, results)
 	if d.schema.nested || b.plain || b.listed {
 		m.values(results, x.surplus)
-		m.add(metricLongList, kit.Indicator(len(x.byOrder) > 0), 1)
+		m.add(metricLongList, kit.Indicator(len(x.long) > 0), 1)
 	}
 	if role == eval.RoleBaseline {
 		m.distribution(d.points, b.weights)

@@ -147,9 +147,11 @@ func (f findings) errorOf(document string) error {
 // comparison may not know the notation of the document. Values of type enum are often
 // classes, for which annotators quote the reason.
 func (g *Gold) checkValues(t text.Type, index *text.Index, rules goldRules, wrong, doubts *findings) {
-	right := slices.Concat([]literal{g.Correct}, g.Acceptable, g.Candidates)
-	if g.Ambiguous {
-		right = right[1:]
+	var right []literal
+	for _, v := range slices.Concat([]literal{g.Correct}, g.Acceptable, g.Candidates) {
+		if (v != "" || !g.Ambiguous) && !slices.Contains(right, v) {
+			right = append(right, v)
+		}
 	}
 	for _, v := range right {
 		err := text.Check(t, string(v))

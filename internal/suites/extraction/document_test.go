@@ -91,6 +91,7 @@ func TestUnreachableGold(t *testing.T) {
 		{`{"field":"total","correct_value":"1200.50","evidence_must_contain":"1.200,50"}`, none, ""},
 		{`{"field":"total","correct_value":"1200.50","evidence_quote":"for twelve months"}`, wrong, `evidence_quote "for twelve months" does not contain the value "1200.50"`},
 		{`{"field":"total","correct_value":"twelve"}`, doubt, `value "twelve" cannot be read as type money and is compared as text: no digits`},
+		{`{"field":"total","correct_value":"5 cents","acceptable_values":["5 cents"],"evidence_quote":"for twelve months"}`, wrong, `evidence_quote`},
 		{`{"field":"number","correct_value":"inv-7"}`, none, ""},
 		{`{"field":"number","correct_value":"INV-8"}`, doubt, `value "INV-8" is nowhere in the text`},
 		{`{"field":"number","correct_value":"INV-8","evidence_quote":"Invoice INV-7"}`, wrong, `evidence_quote "Invoice INV-7" does not contain the value "INV-8"`},
@@ -109,7 +110,12 @@ func TestUnreachableGold(t *testing.T) {
 			t.Fatalf("%s: %v", gold, err)
 		}
 		how, said := none, ""
-		if err := d.check(schema, goldRules{}, func(text string) { how, said = doubt, text }); err != nil {
+		if err := d.check(schema, goldRules{}, func(text string) {
+			if text == said {
+				t.Errorf("%s: twice %s", gold, said)
+			}
+			how, said = doubt, text
+		}); err != nil {
 			how, said = wrong, err.Error()
 		}
 		field, _, _ := strings.Cut(strings.TrimPrefix(gold, `{"field":"`), `"`)

@@ -34,8 +34,8 @@ func (b *bench) Show(c eval.Case) (eval.Exhibit, error) {
 	for i, fault := range arranged.faults {
 		x.Facts = append(x.Facts, eval.Level{Name: fmt.Sprintf("shape %d", i+1), Value: fault})
 	}
-	for _, list := range slices.Compact(slices.Sorted(slices.Values(arranged.byOrder))) {
-		x.Facts = append(x.Facts, eval.Level{Name: "alignment", Value: list + " has too many records to compare all pairs: by keys and order"})
+	for _, list := range slices.Compact(slices.Sorted(slices.Values(arranged.long))) {
+		x.Facts = append(x.Facts, eval.Level{Name: "alignment", Value: list + " has too many records to compare all pairs: by keys and order, or by values of lists wherever they stand"})
 	}
 	for i := range results {
 		row := b.row(&results[i])

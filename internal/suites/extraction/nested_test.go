@@ -165,6 +165,17 @@ func TestNestedAnswers(t *testing.T) {
 	}
 }
 
+// A leaf of gold with a value exists in the document, unless it says otherwise.
+func TestGoldOfLeaf(t *testing.T) {
+	for gold, exists := range map[string]bool{`3`: true, `null`: false, `""`: false, `{"correct_value": 3, "evidence_quote": "Total 3.00", "page": 1}`: true,
+		`{"is_ambiguous": true, "candidate_values": ["3", "4"]}`: true, `{"correct_value": null}`: false, `{"exists_in_document": false}`: false,
+		`{"exists_in_document": false, "correct_value": 3}`: false, `{"exists_in_document": true}`: true} {
+		if g, err := goldOf([]byte(gold)); err != nil || g.missing() == exists {
+			t.Errorf("%s: missing %v, %v", gold, g.missing(), err)
+		}
+	}
+}
+
 // Records agree in any acceptable value.
 func TestAlignmentByOtherValues(t *testing.T) {
 	s := nestedSchema(t, `{"type": "object", "properties": {"rows": {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "string"}}}}}}`)
@@ -236,6 +247,219 @@ func TestRecordsProperty(t *testing.T) {
 			t.Errorf("F1 with a wrong value is %v", got)
 		}
 	})
+}
+
+const sections = `{"type": "object", "properties": {"sections": {"type": "array", "items": {"type": "object", "properties": {"title": {"type": "string"},
+  "lines": {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}, "count": {"type": "integer"},
+    "tags": {"type": "array", "items": {"type": "string"}}}}}}}}}}`
+
+// A section of a document, or a line of it, or a tag.
+type section struct {
+	values []string
+	inner  []section
+}
+
+func (s section) json(depth int) any {
+	of := func(i int) any {
+		if s.values[i] == "" {
+			return nil
+		}
+		return s.values[i]
+	}
+	switch depth {
+	case 0:
+		return map[string]any{"sections": listed(s.inner, 1)}
+	case 1:
+		return map[string]any{"title": of(0), "lines": listed(s.inner, 2)}
+	case 2:
+		return map[string]any{"name": of(0), "count": of(1), "tags": listed(s.inner, 3)}
+	}
+	return of(0)
+}
+
+func listed(list []section, depth int) []any {
+	out := []any{}
+	for _, s := range list {
+		out = append(out, s.json(depth))
+	}
+	return out
+}
+
+func (s section) text() string {
+	b, _ := json.Marshal(s.json(0))
+	return string(b)
+}
+
+// each calls for the section and what is in it.
+func (s *section) each(do func(*section)) {
+	do(s)
+	for i := range s.inner {
+		s.inner[i].each(do)
+	}
+}
+
+func (s section) clone() section {
+	s.values, s.inner = slices.Clone(s.values), slices.Clone(s.inner)
+	for i := range s.inner {
+		s.inner[i] = s.inner[i].clone()
+	}
+	return s
+}
+
+func drawSection(t *rapid.T, depth int) section {
+	s := section{}
+	for range []int{0, 1, 2, 1}[depth] {
+		s.values = append(s.values, rapid.SampledFrom([]string{"1", "2", "3", ""}).Draw(t, "value"))
+	}
+	if depth < 3 {
+		for range rapid.IntRange(0, 3).Draw(t, "records") {
+			s.inner = append(s.inner, drawSection(t, depth+1))
+		}
+	}
+	return s
+}
+
+// mostEqual tries all alignments.
+func mostEqual(gold, answer section) (n int) {
+	for i, v := range gold.values {
+		if v != "" && v == answer.values[i] {
+			n++
+		}
+	}
+	var best func(i int, used int) int
+	best = func(i, used int) int {
+		if i == len(gold.inner) {
+			return 0
+		}
+		most := best(i+1, used)
+		for j := range answer.inner {
+			if used&(1<<j) == 0 {
+				most = max(most, mostEqual(gold.inner[i], answer.inner[j])+best(i+1, used|1<<j))
+			}
+		}
+		return most
+	}
+	return n + best(0, 0)
+}
+
+// Records of lists in lists are aligned so that as many values as possible agree, in any order of
+// them, and a worse answer scores no better.
+func TestListsInListsProperty(t *testing.T) {
+	s := nestedSchema(t, sections)
+	rapid.Check(t, func(t *rapid.T) {
+		gold, answer := drawSection(t, 0), drawSection(t, 0)
+		if rapid.Bool().Draw(t, "alike") {
+			answer = gold.clone()
+			answer.each(func(s *section) {
+				for i := range s.values {
+					if rapid.IntRange(0, 4).Draw(t, "wrong") == 0 {
+						s.values[i] = "3"
+					}
+				}
+			})
+		}
+		d := &prepared{Document: Document{ID: "d", Text: "x", Schema: s.Name, Gold: []byte(gold.text())}, schema: s}
+		if err := d.expand(s, func(string) {}); err != nil {
+			t.Fatal(err)
+		}
+		d.ready()
+		values := 0.0
+		gold.each(func(s *section) {
+			for _, v := range s.values {
+				if v != "" {
+					values++
+				}
+			}
+		})
+		right := func(answer section) float64 { return math.Round(valuesOf(d, answer.text())["recall"] * values) }
+		if values == 0 {
+			return
+		}
+		got, want := right(answer), float64(mostEqual(gold, answer))
+		if got != want {
+			t.Errorf("%v values are right, want %v\ngold %s\nanswer %s", got, want, gold.text(), answer.text())
+		}
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		shuffled := answer.clone()
+		shuffled.each(func(s *section) {
+			r.Shuffle(len(s.inner), func(i, j int) { s.inner[i], s.inner[j] = s.inner[j], s.inner[i] })
+		})
+		if got := right(shuffled); got != want {
+			t.Errorf("%v values are right in another order, want %v\ngold %s\nanswer %s", got, want, gold.text(), shuffled.text())
+		}
+		shuffled.each(func(s *section) {
+			for i := range s.values {
+				if r.IntN(5) == 0 {
+					s.values[i] = "99"
+				}
+			}
+		})
+		if got := right(shuffled); got > want {
+			t.Errorf("%v values are right with wrong ones more, and %v without\ngold %s\nanswer %s", got, want, gold.text(), shuffled.text())
+		}
+	})
+}
+
+// Keys decide in lists that have lists, and in lists in lists, which may be ordered.
+func TestAlignmentOfListsInLists(t *testing.T) {
+	s := nestedSchema(t, sections)
+	gold := `{"sections": [{"title": "A", "lines": [{"name": "x", "count": 1}, {"name": "y", "count": 2}]}, {"title": "B", "lines": [{"name": "u", "count": 3}]}]}`
+	answer := `{"sections": [{"title": "B", "lines": [{"name": "y", "count": 1}, {"name": "x", "count": 2}]}, {"title": "C", "lines": [{"name": "u", "count": 3}]}]}`
+	for _, c := range []struct {
+		name  string
+		lists map[string]List
+		want  float64 // values that are right, of 8
+	}{
+		{"by all values", nil, 4},
+		{"by the key of sections", map[string]List{"sections": {Keys: []string{"title"}}}, 1},
+		{"by the key of lines", map[string]List{"sections[].lines": {Keys: []string{"name"}}}, 4},
+		{"lines in order", map[string]List{"sections[].lines": {Ordered: true}}, 4},
+		{"sections in order", map[string]List{"sections": {Ordered: true}}, 4},
+	} {
+		if got := valuesOf(nestedDocument(t, s, gold, c.lists), answer)["recall"] * 8; !(math.Abs(got-c.want) <= 1e-9) {
+			t.Errorf("%s: %v values are right, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// Lists in lists take no more pairs than one list does, and beyond that values in them still say
+// which record is which.
+func TestLongListsInLists(t *testing.T) {
+	s := nestedSchema(t, sections)
+	text := func(n, lines, shift int, title string) string {
+		var list []string
+		for i := range n {
+			var rows []string
+			for k := range lines {
+				rows = append(rows, fmt.Sprintf(`{"name": "n%d-%d", "count": %d, "tags": []}`, i, k, k+shift))
+			}
+			list = append(list, fmt.Sprintf(`{"title": "%s", "lines": [%s]}`, title, strings.Join(rows, ",")))
+		}
+		if shift > 0 {
+			slices.Reverse(list)
+		}
+		return `{"sections": [` + strings.Join(list, ",") + `]}`
+	}
+	for _, c := range []struct {
+		n, lines int
+		long     bool
+	}{{1, 1200, false}, {700, 1, false}, {30, 40, false}, {40, 40, true}, {1, 3000, true}, {1000, 2, true}} {
+		d := nestedDocument(t, s, text(c.n, c.lines, 0, "A"), nil)
+		o := outcomeOf(text(c.n, c.lines, 1, "B"), eval.StopEnd, s)
+		b := &bench{weights: DefaultWeights, mix: trustedJudge, plain: true}
+		began := time.Now()
+		x, results := b.assess(d, &o, nil)
+		took, right := time.Since(began), 0
+		for i := range results {
+			if results[i].Value == 1 && results[i].unit == "sections[].lines[].name" {
+				right++
+			}
+		}
+		if long := slices.Contains(x.long, "sections[]"); long != c.long || right != c.n*c.lines {
+			t.Errorf("%d × %d: long %v, %d names are right", c.n, c.lines, long, right)
+		}
+		t.Logf("%d × %d: %v", c.n, c.lines, took)
+	}
 }
 
 // Lists of ten thousand records do not take the square of their length.
@@ -379,6 +603,56 @@ func TestPlainAnswerToFlatSchema(t *testing.T) {
 	}
 }
 
+// Where values are asked for, an empty object says that there are none, and what names no field says so.
+func TestEmptyPlainAnswer(t *testing.T) {
+	s := &Schema{Name: "s", Fields: []Field{{Name: "iban", Type: "id"}}, ofValues: true}
+	missing := false
+	d := &prepared{Document: Document{ID: "d", Text: "x", Truth: []Gold{{Field: "iban", Exists: &missing}}}, schema: s}
+	for answer, reason := range map[string]string{`{}`: "", "```json\n{}\n```": "", `{"iban": null}`: "", `{`: reasonNotJSON, `{"bic": null}`: reasonNoField} {
+		o := outcomeOf(answer, eval.StopEnd, s)
+		if o.Reason != reason {
+			t.Errorf("%s: reason %q, want %q", answer, o.Reason, reason)
+		}
+		got := valuesOf(d.ready(), answer)
+		if want := map[bool]float64{true: 1}[reason == ""]; got["value iban"] != want {
+			t.Errorf("%s: value %v, want %v", answer, got["value iban"], want)
+		}
+	}
+	s.ofValues = false
+	if o := outcomeOf(`{}`, eval.StopEnd, s); o.Reason != reasonNoList {
+		t.Errorf("where extractions are asked for: %q", o.Reason)
+	}
+}
+
+// Of several objects the first is read, and a note says so if they differ.
+func TestSeveralObjects(t *testing.T) {
+	s := &Schema{Name: "s", Fields: []Field{{Name: "iban", Type: "id"}}}
+	for answer, want := range map[string]bool{
+		`Draft: {"iban": null} Final: {"iban": "CH1"}`:                      true,
+		`{"iban": null}` + "\nCorrected:\n" + `{"answer": {"iban": "CH1"}}`: true,
+		`{"extractions": []} {"extractions": [{"field": "iban"}]}`:          true,
+		`{"iban": "CH1"} and again {"iban": "CH1"}`:                         false,
+		`{"iban": "CH1"}`: false,
+		`[{"field": "iban", "value": "CH1"}, {"field": "iban", "value": "CH2"}]`: false,
+	} {
+		o := outcomeOf(answer, eval.StopEnd, s)
+		if got := slices.Contains(o.Notes, noteSeveral); got != want || o.Kind != eval.OK {
+			t.Errorf("%s: %v %q", answer, o.Kind, o.Notes)
+		}
+	}
+}
+
+// No plain answer is right of ambiguous gold, which validation says.
+func TestAmbiguousGoldOfPlainAnswers(t *testing.T) {
+	for answers, want := range map[string]int{"": 0, "answers: plain\n": 1} {
+		files := syntheticFilesOf("split: dev")
+		files["study.yaml"] += answers
+		if got := mustOpen(t, files).Warnings(); len(got) != want || want > 0 && !strings.HasPrefix(got[0], "87 of 580 fields with gold are ambiguous") {
+			t.Errorf("%s%q", answers, got)
+		}
+	}
+}
+
 // FuzzNestedAnswer: no answer to a nested schema makes reading, alignment or scoring fail, and
 // scores are in their range.
 func FuzzNestedAnswer(f *testing.F) {
@@ -439,8 +713,8 @@ func TestLongListsAreSaid(t *testing.T) {
 		if got != c.want {
 			t.Errorf("long lists: %v, want %v", got, c.want)
 		}
-		if x, _ := b.assess(d, &o, nil); (c.want > 0) != slices.Equal(x.byOrder, []string{"items[]"}) {
-			t.Errorf("aligned by order: %v", x.byOrder)
+		if x, _ := b.assess(d, &o, nil); (c.want > 0) != slices.Equal(x.long, []string{"items[]"}) {
+			t.Errorf("aligned by order: %v", x.long)
 		}
 	}
 	b := mustOpen(t, syntheticFilesOf("split: dev"))

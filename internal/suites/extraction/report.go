@@ -155,7 +155,7 @@ func (b *bench) listsTable(r eval.Results) *eval.Table {
 	for _, arm := range arms {
 		if long := r.Sum(arm, metricLongList); long.Num > 0 {
 			tooLong = true
-			t.Note += fmt.Sprintf(" In %s of %s a list is too long to compare all pairs of records: equal ones are aligned, then those with equal keys, and the others by order.", text.Plural(int(long.Num), "answer", "answers"), arm)
+			t.Note += fmt.Sprintf(" In %s of %s a list is too long to compare all pairs of records: equal ones are aligned, then those with equal keys, and the others by order, or by the values of their lists wherever they stand.", text.Plural(int(long.Num), "answer", "answers"), arm)
 		}
 		for list := range r.ByUnit(arm, metricRecall) {
 			lists[list] = true

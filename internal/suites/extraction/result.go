@@ -88,9 +88,12 @@ func (q *quoteCounts) count(p *point, e *Entry) {
 	}
 }
 
-// hallucinated reports whether a missing field has a value. A blank one is a fault, but none.
+// hallucinated reports whether a missing field has a value or a candidate. A blank one is a fault,
+// but none.
 func (r *result) hallucinated() bool {
-	return r.gold.missing() && slices.ContainsFunc(r.entries, func(e *Entry) bool { return !e.Value.blank() })
+	return r.gold.missing() && slices.ContainsFunc(r.entries, func(e *Entry) bool {
+		return !e.Value.blank() || slices.ContainsFunc(e.Candidates, func(c Candidate) bool { return !c.Value.blank() })
+	})
 }
 
 func (r *result) classify() (f failures) {

@@ -26,10 +26,11 @@ type Schema struct {
 	Name   string  `json:"name"`
 	Fields []Field `json:"fields"`
 
-	sum    string // hash of the fields
-	nested bool   // made of a JSON Schema; its fields are leaves, such as items[].price
-	json   []byte // the JSON Schema
-	root   *node  // an object
+	sum      string // hash of the fields
+	nested   bool   // made of a JSON Schema; its fields are leaves, such as items[].price
+	json     []byte // the JSON Schema
+	root     *node  // an object
+	ofValues bool   // the study asks for plain answers
 }
 
 // A Field is one value to extract.

@@ -55,7 +55,7 @@ type point struct {
 	index *text.Index
 	loose bool     // quotes may differ in typography
 	doc   string   // the document
-	keys  []string // of the right values, in lists, see [aligner.keys]
+	keys  []string // of the right values, in lists, see [aligner.compared]
 }
 
 // An opinion is a judge's score of a quote: 1 if it reads the claimed value from

@@ -295,6 +295,8 @@ func TestRates(t *testing.T) {
 		{"fabricated quote", presentGold("INV-7"), ok("INV-7", fake, "1"), "– 1/1 0/1 1/1 – 0/1 0/1 0/1"},
 		{"an omitted quote counts as required", presentGold("INV-7"), ok("INV-7", "null", "1"), "– 0/1 1/1 0/1 – 0/1 0/1 0/1"},
 		{"hallucinated", missingGold(), ok("INV-7", real, "1"), "1/1 0/1 0/1 1/1 – 0/1 0/1 0/1"},
+		{"hallucinated candidates", missingGold(), ambiguous(candidate("INV-7", real, "1"), candidate("INV-8", fake, "1")), "1/1 1/2 0/2 – 1/1 0/1 0/1 0/1"},
+		{"empty candidates are none", missingGold(), ambiguous(candidate("", "null", "null"), candidate(" ", "null", "null")), "0/1 0/2 2/2 – 1/1 0/1 0/1 0/1"},
 		{"an empty value is none", missingGold(), entryJSON("", "null", "null", "missing"), "0/1 – – – – 0/1 0/1 0/1"},
 		{"rightly missing", missingGold(), missing(), "0/1 – – – – 0/1 0/1 0/1"},
 		{"candidates", ambiguousGold("a", "b"), ambiguous(candidate("a", real, "1"), candidate("b", fake, "1"), candidate("c", "null", "null")), "– 1/3 1/3 – 1/1 0/1 0/1 0/1"},

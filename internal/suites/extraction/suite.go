@@ -38,7 +38,7 @@ func Suite() kit.Suite {
 			Metrics:   metrics(),
 			Primary:   []string{metricComposite},
 			Secondary: []string{metricValue, metricEvidence, metricPage, metricStatus, metricSchema, metricHallucination, metricFabrication},
-			Reads:     1,
+			Reads:     2,
 		},
 		GoldKey: "data.gold",
 		Blind: kit.Blind{Data: []kit.Datum{

@@ -203,16 +203,17 @@ func (d *Document) expand(s *Schema, warn func(string)) error {
 	return errors.Join(errs...)
 }
 
-// goldOf is the gold of a leaf: a value, null, or an object with the keys of ground_truth.
+// goldOf is the gold of a leaf: a value, null, or an object with the keys of ground_truth. It exists
+// in the document if it has a value, unless the object says.
 func goldOf(value jsontext.Value) (g Gold, err error) {
 	if value.Kind() == '{' {
-		err = json.Unmarshal(value, &g, json.RejectUnknownMembers(true))
-		return g, err
-	}
-	if len(value) > 0 {
+		if err = json.Unmarshal(value, &g, json.RejectUnknownMembers(true)); err != nil || g.Exists != nil {
+			return g, err
+		}
+	} else if len(value) > 0 {
 		err = g.Correct.UnmarshalJSON(value)
 	}
-	exists := !blank(g.Correct)
+	exists := !blank(g.Correct) || g.Ambiguous
 	if g.Exists = &exists; !exists {
 		g.Correct = ""
 	}
