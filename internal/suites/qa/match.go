@@ -239,6 +239,9 @@ func (q *question) named(line string) (string, bool) {
 	return "", false
 }
 
+// owed is a minus before a currency, as in -$5, unless it is that of a range.
+var owed = regexp.MustCompile(`(^|[^\pL\pN])([-−–])(\p{Sc})`)
+
 var number = regexp.MustCompile(`[-−–+]?(?:\d[\d.,'’\x{00a0}\x{202f}]*|\.\d+)(?:[eE][-−+]?\d+)?`)
 
 // aside matches a remark in parentheses: words that may have numbers.
@@ -259,7 +262,7 @@ func lastNumber(s string) (float64, bool) {
 
 // numbers are the numbers in a text outside of remarks; if there is none, those in them.
 func numbers(s string) []float64 {
-	s = joined(strings.Map(text.PlainDigit, text.Narrow(s)))
+	s = joined(strings.Map(text.PlainDigit, owed.ReplaceAllString(text.Narrow(s), "$1$3$2")))
 	if list := written(aside.ReplaceAllString(s, " ")); len(list) > 0 {
 		return list
 	}

@@ -609,6 +609,8 @@ func TestAmbiguousReplies(t *testing.T) {
 		{matchNumeric, nil, "10%–15%", "15"},
 		{matchNumeric, nil, "5 €–7 €", "7"},
 		{matchNumeric, nil, "$–7", "-7"},
+		{matchNumeric, nil, "-$5", "-5"},
+		{matchNumeric, nil, "$5-$7", "7"},
 		{matchNumeric, nil, "1 000 000", "1e+06"},
 		{matchNumeric, nil, "2 500,75", "2500.75"},
 		{matchNumeric, nil, "10 0000", "0"},
