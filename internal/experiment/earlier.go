@@ -204,15 +204,9 @@ var carried = []string{lateEvent, lateJudgeEvent, sinceEvent, plan.Splits + grou
 // sinceArms compares arms and items with those of an earlier run, and by what answers are read.
 func (r *Run) sinceArms(ctx context.Context, e earlierRun) (a store.Amendment, reading readings, err error) {
 	was := &reader{ctx: ctx, run: e.Run}
-	had, readBy := read(was, r.db.PlanArms), read(was, r.db.ReadBy)
+	had, questions := read(was, r.db.PlanArms), read(was, r.db.FirstQuestions)
 	if was.err != nil {
 		return a, reading, was.err
-	}
-	questions := map[string]map[eval.Trial]int64{}
-	for _, arm := range had {
-		if questions[arm], err = r.db.Questions(ctx, e.Run, arm); err != nil {
-			return a, reading, err
-		}
 	}
 	then := *r.Study // another seed alone is no change: it draws again
 	for _, p := range e.Treatment {
@@ -225,7 +219,7 @@ func (r *Run) sinceArms(ctx context.Context, e earlierRun) (a store.Amendment, r
 	asked := func(arm, there string) (same, other int) {
 		for id, it := range e.common {
 			seq, ok := r.Plan.Seq(eval.Trial{Item: id, Arm: arm, Replicate: 1})
-			q := questions[there][eval.Trial{Item: it.ID, Arm: there, Replicate: 1}]
+			q := questions[[2]string{it.ID, there}]
 			switch {
 			case !ok || q <= 0: // not known
 			case q == asking.Question(seq):
@@ -270,8 +264,8 @@ func (r *Run) sinceArms(ctx context.Context, e earlierRun) (a store.Amendment, r
 		}
 	}
 	a.ItemsAdded = len(here) - len(e.common) - a.ItemsChanged
-	r.sinceRead(e, readBy, a, &reading)
-	return a, reading, nil
+	reading, err = r.sinceRead(ctx, e, a)
+	return a, reading, err
 }
 
 // readings are what differs in what outcomes depend on beside answers to questions.
@@ -291,18 +285,24 @@ func (r readings) notes() (notes []string) {
 	return notes
 }
 
-func (r *Run) sinceRead(e earlierRun, was map[eval.Trial]int64, a store.Amendment, reading *readings) {
-	regraded, bringing, brought := setOf(plan.Regraded(e.common, r.Items())), setOf(r.bringing()), map[string]bool{}
-	arms := setOf(r.arms(r.reads))
-	other := map[string]bool{}
-	for seq := range r.Plan.Len() {
-		t := r.Plan.Trial(seq)
-		it, common := e.common[t.Item]
-		there := was[eval.Trial{Item: it.ID, Arm: t.Arm, Replicate: t.Replicate}]
-		if !common || !arms[t.Arm] || regraded[t.Item] || there == 0 || slices.Contains(a.Changed, t.Arm) {
+func (r *Run) sinceRead(ctx context.Context, e earlierRun, a store.Amendment) (reading readings, err error) {
+	regraded, bringing, arms := setOf(plan.Regraded(e.common, r.Items())), setOf(r.bringing()), setOf(r.arms(r.reads))
+	here := map[string]string{} // the ids of items by those there
+	for id, it := range e.common {
+		here[it.ID] = id
+	}
+	other, brought := map[string]bool{}, map[string]bool{}
+	for was, err := range r.db.ReadBy(ctx, e.Run) {
+		if err != nil {
+			return reading, err
+		}
+		t := was.Trial
+		t.Item = here[t.Item]
+		seq, planned := r.Plan.Seq(t)
+		if !planned || !arms[t.Arm] || regraded[t.Item] || slices.Contains(a.Changed, t.Arm) {
 			continue
 		}
-		if now, _ := r.Plan.Basis(seq); now != there && !r.Plan.ReadEarlier(seq, there) {
+		if now, _ := r.Plan.Basis(seq); now != was.Basis && !r.Plan.ReadEarlier(seq, was.Basis) {
 			if bringing[t.Arm] {
 				other[t.Arm], brought[t.Item] = true, true
 			} else {
@@ -311,6 +311,7 @@ func (r *Run) sinceRead(e earlierRun, was map[eval.Trial]int64, a store.Amendmen
 		}
 	}
 	reading.arms, reading.brought = slices.Sorted(maps.Keys(other)), slices.Sorted(maps.Keys(brought))
+	return reading, nil
 }
 
 // sinceJudge compares the judge with that of an earlier run: its settings, and what it is asked

@@ -46,6 +46,11 @@ func (db *DB) Questions(ctx context.Context, run *Run, arm string) (map[eval.Tri
 	return mapped[eval.Trial, int64](ctx, db, `SELECT item, arm, replicate, question FROM trials t WHERE `+inPlan+` AND arm = ?`, run, arm)
 }
 
+// FirstQuestions returns the question of the first replicate of each item and arm.
+func (db *DB) FirstQuestions(ctx context.Context, run *Run) (map[[2]string]int64, error) {
+	return mapped[[2]string, int64](ctx, db, `SELECT item, arm, question FROM trials t WHERE `+inPlan+` AND replicate = 1`, run)
+}
+
 // OutcomesOf reads the outcomes of an arm.
 func (db *DB) OutcomesOf(ctx context.Context, run *Run, arm string) iter.Seq2[eval.Judged, error] {
 	return db.outcomes(ctx, inPlan+` AND t.arm = ?`, run, arm)
@@ -105,10 +110,15 @@ func (db *DB) JudgedBy(ctx context.Context, run *Run) (map[[2]string]int64, erro
 	return mapped[[2]string, int64](ctx, db, `SELECT t.item, t.arm, j.basis FROM `+planned+`judged j ON j.trial = t.id WHERE `+inPlan+` AND j.basis <> 0`, run)
 }
 
-// ReadBy returns a hash of what each outcome depends on beside its answers. Those of a version that
-// recorded none are not in it.
-func (db *DB) ReadBy(ctx context.Context, run *Run) (map[eval.Trial]int64, error) {
-	return mapped[eval.Trial, int64](ctx, db, `SELECT t.item, t.arm, t.replicate, o.basis FROM `+planned+`outcomes o ON o.trial = t.id WHERE `+inPlan+` AND o.basis <> 0`, run)
+// A Reading is what an outcome depends on beside its answers, as a hash.
+type Reading struct {
+	Trial eval.Trial
+	Basis int64
+}
+
+// ReadBy returns what each outcome was read by, but for those of a version that did not record it.
+func (db *DB) ReadBy(ctx context.Context, run *Run) iter.Seq2[Reading, error] {
+	return rows[Reading](ctx, db, `SELECT t.item, t.arm, t.replicate, o.basis FROM `+planned+`outcomes o ON o.trial = t.id WHERE `+inPlan+` AND o.basis <> 0`, run)
 }
 
 // WithoutQuestions reports whether trials of the plan have no question: a version
