@@ -62,6 +62,7 @@ func (x *steps) planSum(n int64) int64 {
 		`SELECT id, study, suite, study_json, overrides, treatment, replicates, trials FROM runs WHERE n = ?`,
 		`SELECT item, input FROM items WHERE run = ? ORDER BY item`,
 		`SELECT item, arm, replicate FROM trials WHERE run = ? ORDER BY id`,
+		`SELECT item, grouped FROM items WHERE run = ? AND grouped <> '' ORDER BY item`, // none before format 13
 	} {
 		for values := range each(x, text, []any{n}, scanAll) {
 			c.add(values...)
