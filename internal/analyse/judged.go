@@ -222,7 +222,7 @@ type Rated struct {
 	eval.Rating
 	Cluster string // of the item
 	Human   *bool  // nil: no person said anything, or people left it open
-	Differ  bool   // people differ and nobody decided, or skipped it and nobody answered
+	Differ  bool   // people differ without a decision, or all of them skipped it
 }
 
 // Ratings are those of one judge.

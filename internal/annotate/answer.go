@@ -81,7 +81,7 @@ func (a Answer) label(q study.Question) string {
 	return string(a[q.Name])
 }
 
-// equal reports whether two answers say the same in JSON of any form. A text of white space is none.
+// equal reports whether two answers say the same in JSON of any form. A text of white space counts as no text.
 func (a Answer) equal(b Answer) bool {
 	return maps.EqualFunc(a.written(), b.written(), func(x, y jsontext.Value) bool {
 		x, y = x.Clone(), y.Clone()

@@ -46,7 +46,7 @@ func (candidatesOf) Same(_ string, a, b eval.UnitGold) (bool, error) {
 	return a.Missing == b.Missing && len(a.Values) == len(b.Values), nil
 }
 
-// What agreement takes for the same answer, nobody has to decide on, and the other way round.
+// Answers need no decision if agreement takes them for the same, and need one if it does not.
 func TestSameAnswers(t *testing.T) {
 	optional := study.Question{Name: "names", Type: "span", Options: []string{"person", "place"}, Optional: true}
 	kind := study.Question{Name: "kind", Type: "choice", Options: []string{"news", "other"}}
