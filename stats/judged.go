@@ -288,6 +288,9 @@ func CorrectedDifference(a, b Judged, level float64) (JudgedDiff, error) {
 		variance += x * x
 	}
 	d.Diff, d.SE, d.DF = d.A.Value-d.B.Value, math.Sqrt(variance), math.Min(d.A.DF, d.B.DF)
+	if negligible(math.Abs(d.Diff), d.A.Value) {
+		d.Diff = 0
+	}
 	if !(d.SE > 0) {
 		d.Undefined = "the labels of people do not vary"
 		return d, nil

@@ -242,6 +242,20 @@ func TestCorrectedByEqualLabels(t *testing.T) {
 	}
 }
 
+// Equal rates differ by nothing: 4/7 by people of 5 units and two that need no judge, and of 7 units.
+func TestCorrectedDifferenceOfEqualRates(t *testing.T) {
+	nan := math.NaN()
+	a := judgedCounts(map[[2]float64]int{{0, 1}: 3, {1, 1}: 1, {0, 0}: 1}, 0)
+	a.Add(5, nan, 0)
+	a.Add(6, nan, 0)
+	b := judgedCounts(map[[2]float64]int{{1, 1}: 4, {1, 0}: 1, {0, 0}: 2}, 0)
+	for _, pair := range [][2]stats.Judged{{a, b}, {b, a}} {
+		if d, err := stats.CorrectedDifference(pair[0], pair[1], 0.95); err != nil || d.Undefined != "" || d.Diff != 0 || d.T != 0 || d.P != 1 {
+			t.Errorf("%v, %v", d, err)
+		}
+	}
+}
+
 // Units that need no judge, such as answers that cannot be read, are part of the rate, and
 // their share varies from sample to sample.
 func TestCorrectedRateWithSureUnits(t *testing.T) {
