@@ -71,6 +71,8 @@ type JudgedRate struct {
 
 	parts []float64 // contributions of the clusters to the variance, by order of appearance
 	added float64   // to the sum of their squares, for what is too rare to show
+	// unseen is the variance of what no label shows, though other units may have it.
+	unseen float64
 }
 
 // CorrectedRate corrects the rate by a judge of units. Where people judged some of these
@@ -104,9 +106,9 @@ func CorrectedRate(units, known Judged, level float64) (JudgedRate, error) {
 	r := JudgedRate{Judge: p.JudgeMean, People: p.HumanMean, Labelled: p.Labelled, Value: math.Max(0, math.Min(1, p.Estimate)), SE: p.SE, DF: p.DF, CI: p.CI.Clamp(0, 1),
 		Method: "prediction-powered", Undefined: p.Undefined, Warnings: p.Warnings}
 	s := newLabelled(units.Judge, units.Human, units.Cluster, 1)
+	r.unseen = s.rare(make([]float64, len(s.y))).disagreement
 	if r.SE == 0 { // people say the same of all that they judged
-		rare := rareEvents{label: s.rare(s.y).label}
-		r.SE, r.Undefined, r.Warnings = math.Sqrt(rare.label), "", append(r.Warnings, rare.warnings(len(s.y))...)
+		r.SE, r.Undefined, r.Warnings = math.Sqrt(r.unseen), "", append(r.Warnings, rareEvents{label: r.unseen}.warnings(len(s.y))...)
 		r.CI = tInterval(r.Value, r.SE, r.DF, level).Clamp(0, 1)
 	}
 	if r.Undefined != "" {
@@ -158,6 +160,7 @@ func withSure(units, judged, sure Judged, level float64) (JudgedRate, error) {
 		}
 	}
 	rare := newLabelled(sure.Human, sure.Human, sure.Cluster, 1).rare(make([]float64, len(sure.Human)))
+	r.unseen *= weight * weight
 	r.parts, r.added = parts, weight*weight*r.added+(1-weight)*(1-weight)*rare.label
 	r.Judge, r.Value = weight*r.Judge+(1-weight)*m, weight*r.Value+(1-weight)*m
 	variance := r.added
@@ -256,7 +259,8 @@ type JudgedDiff struct {
 // people say of some of its own units. Units with the same cluster may be correlated within
 // and between the arms, which need not have the same units; if people judged the same items
 // of both, the errors that they share cancel out. The variance is that of the clusters'
-// contributions to the difference, the degrees of freedom are the smaller of the two.
+// contributions to the difference, and at least that of three units of an arm on which people would say
+// something else, since labels of both arms may agree; the degrees of freedom are the smaller of the two.
 func CorrectedDifference(a, b Judged, level float64) (JudgedDiff, error) {
 	nan := math.NaN()
 	d := JudgedDiff{Diff: nan, SE: nan, DF: nan, T: nan, P: nan, CI: undefinedInterval(level)}
@@ -287,13 +291,10 @@ func CorrectedDifference(a, b Judged, level float64) (JudgedDiff, error) {
 	for _, x := range parts {
 		variance += x * x
 	}
+	variance = max(variance, d.A.unseen, d.B.unseen)
 	d.Diff, d.SE, d.DF = d.A.Value-d.B.Value, math.Sqrt(variance), math.Min(d.A.DF, d.B.DF)
 	if negligible(math.Abs(d.Diff), d.A.Value) {
 		d.Diff = 0
-	}
-	if !(d.SE > 0) {
-		d.Undefined = "the labels of people do not vary"
-		return d, nil
 	}
 	d.T = d.Diff / d.SE
 	d.P = 2 * tCDF(-math.Abs(d.T), d.DF)

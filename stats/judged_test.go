@@ -242,6 +242,28 @@ func TestCorrectedByEqualLabels(t *testing.T) {
 	}
 }
 
+// Two arms on which people say the same of each unit may differ on others: by hand, of 40 units the
+// difference is 0 ± 2.022691·√3/40, and one of them that differs makes it no more certain.
+func TestCorrectedDifferenceThatNoLabelShows(t *testing.T) {
+	var a, b stats.Judged
+	for i := range 40 {
+		human := float64(min(1, i%3))
+		a.Add(i, 1, human)
+		b.Add(i, float64(i%2), human)
+	}
+	half := 2.022690920 * math.Sqrt(3) / 40
+	for name, pair := range map[string][2]stats.Judged{"other verdicts": {a, b}, "the same": {a, a}} {
+		d, err := stats.CorrectedDifference(pair[0], pair[1], 0.95)
+		if err != nil || d.Undefined != "" || d.Diff != 0 || d.P != 1 || !(math.Abs(d.CI.Low+half) <= 1e-8) || !(math.Abs(d.CI.High-half) <= 1e-8) {
+			t.Errorf("%s: %v to %v, %q, %v", name, d.CI.Low, d.CI.High, d.Undefined, err)
+		}
+	}
+	a.Human[1] = 0
+	if d, err := stats.CorrectedDifference(a, b, 0.95); err != nil || !(d.CI.Low < -half) {
+		t.Errorf("%v to %v, %v", d.CI.Low, d.CI.High, err)
+	}
+}
+
 // Equal rates differ by nothing: 4/7 by people of 5 units and two that need no judge, and of 7 units.
 func TestCorrectedDifferenceOfEqualRates(t *testing.T) {
 	nan := math.NaN()
