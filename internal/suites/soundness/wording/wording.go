@@ -86,6 +86,10 @@ func split(s string) []word {
 			sentence++
 		case ';', ':', '{', '}', '[', ']', '；', '：':
 			ends(false)
+		case '✗', '✘', '✖', '❌': // "Sound: ✗" answers a question; "❌ Not sound" decorates an answer
+			if n := len(list); n > 0 && strings.HasSuffix(strings.TrimRight(s[:i], " *_"), ":") {
+				list[n-1].question = true
+			}
 		case ',', '—', '–', '，', '、':
 			ends(true)
 		case '-', '‐', '‑':
