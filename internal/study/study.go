@@ -232,6 +232,7 @@ type Metric struct {
 	Min           *float64 `json:"min,omitempty" jsonschema:"description=The lowest possible score (default 0)"`
 	Max           *float64 `json:"max,omitempty" jsonschema:"description=The highest possible score (default 1)"`
 	Unbounded     bool     `json:"unbounded,omitempty" jsonschema:"description=Scores have no lowest and highest value: missing ones are then taken for the lowest and highest of the study"`
+	Counts        bool     `json:"counts,omitempty" jsonschema:"description=Every score is a number of events\\, such as errors\\, of which an item may have any number: intervals allow for several where none were seen"`
 	Binary        bool     `json:"binary,omitempty" jsonschema:"description=Every score is pass or fail\\, 1 or 0"`
 	LowerIsBetter bool     `json:"lower_is_better,omitempty"`
 	Explains      bool     `json:"explains,omitempty" jsonschema:"description=It explains results and must not decide them"`
@@ -249,8 +250,11 @@ type Scorer struct {
 // Range returns the lowest and the highest score.
 func (m Metric) Range() (low, high float64) {
 	low, high = 0, 1
-	if m.Unbounded {
+	switch {
+	case m.Unbounded:
 		low, high = math.Inf(-1), math.Inf(1)
+	case m.Counts:
+		high = math.Inf(1)
 	}
 	if m.Min != nil {
 		low = *m.Min

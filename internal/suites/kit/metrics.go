@@ -37,7 +37,7 @@ func Metrics(data []byte, estimators map[string]func([]eval.Counted) float64) (l
 func OwnMetric(m study.Metric) eval.Metric {
 	own := eval.Metric{Name: m.Name, Title: cmp.Or(m.Title, m.Name), Doc: cmp.Or(m.Doc, "A metric of the study."),
 		Formula: "mean over items of the mean over replicates", Source: "metrics.own of the study",
-		HigherIsBetter: !m.LowerIsBetter, Kind: eval.Scoring, Pooling: eval.MeanOfItems, Binary: m.Binary}
+		HigherIsBetter: !m.LowerIsBetter, Kind: eval.Scoring, Pooling: eval.MeanOfItems, Binary: m.Binary, Counts: m.Counts}
 	if own.Min, own.Max = m.Range(); m.Explains {
 		own.Kind = eval.Analysis
 	}
@@ -74,6 +74,8 @@ func ParseScore(m study.Metric, s string) (float64, error) {
 		return 0, fmt.Errorf("%s %q: write a number%s; in a workbook, give the cells the format of numbers", m.Name, text.Shorten(s, 40), half)
 	case err != nil:
 		return 0, fmt.Errorf("%s %q: want %s", m.Name, text.Shorten(s, 40), want)
+	case m.Counts && (x < 0 || x != math.Trunc(x)):
+		return 0, fmt.Errorf("%s is %v, want a whole number from 0 on: the study says that the metric counts", m.Name, x)
 	case math.IsInf(x, 0) || x < low || x > high:
 		return 0, fmt.Errorf("%s is %v, want %v to %v: metrics.own of the study says the range with min and max", m.Name, x, low, high)
 	case m.Binary && x != 0 && x != 1:

@@ -314,7 +314,7 @@ func (b *bench) lexiconArm(p *kit.Planner, e *Labeller) {
 		p.Fault(key, "reading the lexicon: %v%s", err, remedy)
 		return
 	}
-	b.add(e.Name, &arm{local: func(r *record) []spanfile.Span { return l.label(r.Text) }, Arm: kit.Local(eval.RoleArm, lexiconName, "1", string(data))})
+	b.add(e.Name, &arm{local: func(r *record) []spanfile.Span { return l.label(r.Text) }, Arm: kit.Local(eval.RoleArm, lexiconName, "2", string(data))})
 }
 
 // recordedArm is an arm whose answers, and for a snapshot judgements, are in a
