@@ -139,12 +139,7 @@ func (s *Subject) BeginTest(ctx context.Context, db *store.DB, a Attempt, start 
 		if err != nil {
 			return err
 		}
-		t := TestRun{RunKey: RunKey{now.Owner, run.ID, Created(run)}, Store: s.storeBeside(db), Digest: now.Digest, Hashes: now.Hashes, Outside: now.Outside}
-		for _, a := range s.Arms {
-			if a.Role == eval.RoleArm {
-				t.Arms = append(t.Arms, Arm{ID: a.ID, Hash: a.Hash})
-			}
-		}
+		t := TestRun{RunKey: RunKey{now.Owner, run.ID, Created(run)}, Store: s.storeBeside(db), Digest: now.Digest, Hashes: now.Hashes, Outside: now.Outside, Arms: armsOf(s.Arms)}
 		if t.Budget, err = s.budget(ctx, db, desk.Book, run.CreatedAt); err != nil {
 			return err
 		}

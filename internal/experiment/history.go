@@ -22,8 +22,8 @@ const (
 	goldEvent = "gold changed"
 	// peopleEvent says which verdicts of people came or changed after results had been shown.
 	peopleEvent = "verdicts of people"
-	planEvent = store.EventPlan
-	lateEvent = "late arm" // the note is its id
+	planEvent   = store.EventPlan
+	lateEvent   = "late arm" // the note is its id
 	// judgeEvent names a setting of a judge that changed. An event of the plan follows when answers
 	// have been judged again.
 	judgeEvent = "judge changed"
