@@ -297,8 +297,12 @@ func seenIn(ctx context.Context, db *store.DB, book Book, now Registration) ([]s
 		if err != nil {
 			return nil, err
 		}
-		if p.Done.Count() > 0 {
-			seen = append(seen, fmt.Sprintf("run %s of store %s has %s of them", r.ID, db.Path(), text.Plural(shared, "item", "items")))
+		has := fmt.Sprintf("run %s of store %s has %s of them", r.ID, db.Path(), text.Plural(shared, "item", "items"))
+		switch {
+		case p.Done.Count() > 0:
+			seen = append(seen, has)
+		case db.Shared() && db.Writing(ctx, r): // from another checkout, else it is left from a crash before its entry
+			seen = append(seen, has+", and is in progress")
 		}
 	}
 	return seen, nil
