@@ -73,7 +73,7 @@ func TestFormerTasksOpen(t *testing.T) {
 				t.Fatal(err)
 			}
 			old, ask := list[len(list)-1], task.Full().Ask
-			if has := slices.Contains(list[0].Parts, Part{"Criteria", "- be short\n- be kind"}); has != (task.Criteria != nil) {
+			if has := slices.Contains(list[0].Parts, Part{Name: "Criteria", Text: "- be short\n- be kind"}); has != (task.Criteria != nil) {
 				t.Errorf("the page of %v: %+v", task, list[0].Parts)
 			}
 			ev := Event{Pass: k.pass, Subject: &k.subject, Swapped: d.swapped(k.subject, k.pass), Place: place, Shown: old.Hash(), Answer: Answer{}}
