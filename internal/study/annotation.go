@@ -42,6 +42,8 @@ type Task struct {
 	Session int      `json:"session,omitempty" jsonschema:"minimum=0,description=Number of answers after which a break is suggested (default 20)"`
 	// Judge says that the answers measure the judge of the suite.
 	Judge bool `json:"judge,omitempty" jsonschema:"description=Compare the first question with the judge of the suite in the report; its first option is a yes"`
+	// Criteria are those that the judge has beside its question, if the answers measure it.
+	Criteria []string `json:"-"`
 }
 
 // Declaration is what is suggested to who locks the answers.
@@ -126,6 +128,7 @@ var showed = map[string][]string{"pair": {"lead", "raw"}, "codes": {"lead", "pag
 
 // Former is the full task as older versions completed it.
 func (t Task) Former() Task {
+	t.Criteria = nil
 	if former := showed[t.Kind]; former != nil && slices.Equal(t.Show, kinds()[t.Kind].Show) {
 		t.Show = former
 	}

@@ -312,8 +312,8 @@ func (r *reader) trial(row table.Row, it *item, c cell) *trial {
 	for i, column := range effort.Columns() {
 		if s := cellOf(column, ""); s != "" {
 			x, err := strconv.ParseFloat(s, 64)
-			if err != nil || !(x >= 0) || math.IsInf(x, 0) {
-				r.errs.Add(r.known.Errorf(row, column, "%s %q: want a number of at least 0", column, s))
+			if err != nil || !(x >= 0 && x <= study.MostScore) {
+				r.errs.Add(r.known.Errorf(row, column, "%s %q: want a number of at least 0 and at most %v", column, s, study.MostScore))
 			}
 			r.says(t).took[i] = x
 		}

@@ -2,6 +2,7 @@ package kit
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -51,6 +52,9 @@ func ParseScore(m study.Metric, s string) (float64, error) {
 	word := strings.ToLower(s)
 	low, high := m.Range()
 	x, err := strconv.ParseFloat(s, 64)
+	if errors.Is(err, strconv.ErrRange) { // x is infinite, or as good as 0
+		err = nil
+	}
 	want := "a number or nothing"
 	if m.Binary || low == 0 && high == 1 {
 		want = "a number, pass or fail, or nothing"
@@ -76,8 +80,12 @@ func ParseScore(m study.Metric, s string) (float64, error) {
 		return 0, fmt.Errorf("%s %q: want %s", m.Name, text.Shorten(s, 40), want)
 	case m.Counts && (x < 0 || x != math.Trunc(x)):
 		return 0, fmt.Errorf("%s is %v, want a whole number from 0 on: the study says that the metric counts", m.Name, x)
-	case math.IsInf(x, 0) || x < low || x > high:
-		return 0, fmt.Errorf("%s is %v, want %v to %v: metrics.own of the study says the range with min and max", m.Name, x, low, high)
+	case x < max(low, -study.MostScore) || x > min(high, study.MostScore):
+		hint := ": metrics.own of the study says the range with min and max"
+		if m.Unbounded || m.Counts {
+			hint = ""
+		}
+		return 0, fmt.Errorf("%s is %s, want %v to %v%s", m.Name, text.Shorten(s, 40), max(low, -study.MostScore), min(high, study.MostScore), hint)
 	case m.Binary && x != 0 && x != 1:
 		return 0, fmt.Errorf("%s is %v, want pass or fail, 1 or 0: the study says that the metric is binary", m.Name, x)
 	}

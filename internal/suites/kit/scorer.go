@@ -186,6 +186,11 @@ type scorerInput struct {
 	Outcome eval.OutcomeKind `json:"outcome"`        // ok, malformed or refused, by the suite
 }
 
+// scores reports whether the scorer is asked about the answers of an arm.
+func (b *ownScores) scores(arm string) bool {
+	return b.scorer != nil && slices.ContainsFunc(b.arms, func(a eval.Arm) bool { return a.ID == arm && slices.Contains(a.Judges, b.scorer.Model) })
+}
+
 // Judge asks the suite's judges, then the scorer.
 func (b *ownScores) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eval.Asker) ([]eval.Verdict, error) {
 	var verdicts []eval.Verdict
@@ -193,7 +198,7 @@ func (b *ownScores) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask
 	if b.judged[t.Arm] {
 		verdicts, err = b.Bench.Judge(ctx, t, o, ask)
 	}
-	if err != nil || b.scorer == nil || o.Kind == eval.Failed || !slices.ContainsFunc(b.arms, func(a eval.Arm) bool { return a.ID == t.Arm && slices.Contains(a.Judges, b.scorer.Model) }) {
+	if err != nil || o.Kind == eval.Failed || !b.scores(t.Arm) {
 		return verdicts, err
 	}
 	x, err := b.Bench.Show(eval.CaseOf(t, o, nil))
@@ -326,6 +331,14 @@ func (b *ownScores) Capabilities() eval.Capabilities {
 			own.suite = suite
 			return &own
 		}}
+	}
+	if most := can.MostCalls; most != nil {
+		can.MostCalls = func(arm string) (asked, judged int) {
+			if asked, judged = most(arm); b.scores(arm) {
+				judged++
+			}
+			return asked, judged
+		}
 	}
 	return can
 }

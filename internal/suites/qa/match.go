@@ -240,9 +240,9 @@ func (q *question) named(line string) (string, bool) {
 }
 
 // owed is a minus before a currency, as in -$5, unless it is that of a range.
-var owed = regexp.MustCompile(`(^|[^\pL\pN])([-−–])(\p{Sc})`)
+var owed = regexp.MustCompile(`(^|[^\pL\pN])([` + minuses + `])(\p{Sc})`)
 
-var number = regexp.MustCompile(`[-−–+]?(?:\d[\d.,'’\x{00a0}\x{202f}]*|\.\d+)(?:[eE][-−+]?\d+)?`)
+var number = regexp.MustCompile(`[` + minuses + `+]?(?:\d[\d.,'’\x{00a0}\x{202f}]*|\.\d+)(?:[eE][` + minuses + `+]?\d+)?`)
 
 // aside matches a remark in parentheses: words that may have numbers.
 var aside = regexp.MustCompile(`\([^()]*\pL[^()]*\)`)
@@ -276,6 +276,9 @@ func written(s string) (list []float64) {
 		if before, _ := utf8.DecodeLastRuneInString(s[:at[0]]); unicode.IsLetter(before) || unicode.IsDigit(before) || strings.ContainsRune(units, before) && digitBefore(s[:at[0]]) {
 			found = strings.TrimLeft(found, "-+")
 		}
+		if !isPoint(s[:at[0]]) && s[at[0]] == '.' {
+			found = found[1:]
+		}
 		if x, err := strconv.ParseFloat(found, 64); err == nil {
 			list = append(list, x)
 		} else if d, err := text.ParseNumber(found); err == nil {
@@ -294,8 +297,6 @@ func digitBefore(s string) bool {
 	before, _ := utf8.DecodeLastRuneInString(strings.TrimRight(s, units+" \u00a0\u202f"))
 	return unicode.IsDigit(before)
 }
-
-var minus = strings.NewReplacer("−", "-", "–", "-")
 
 // joined leaves out the spaces in thousands that no label or other digit stands at. Three and more
 // groups before a bracket are a list.

@@ -618,6 +618,14 @@ func TestAmbiguousReplies(t *testing.T) {
 		{matchNumeric, nil, "0 100", "100"},
 		{matchNumeric, nil, "between 10 000 and 20 000", "20000"},
 		{matchNumeric, nil, "–5", "-5"},
+		{matchNumeric, nil, "\u20115", "-5"},
+		{matchNumeric, nil, "in all —5 apples", "5"},
+		{matchNumeric, nil, "5e\u20112", "0.05"},
+		{matchNumeric, nil, "...5", "5"},
+		{matchNumeric, nil, "No.5", "5"},
+		{matchNumeric, nil, "x = .5", "0.5"},
+		{matchNumeric, nil, "Answer:.5", "0.5"},
+		{matchNumeric, nil, "x-.5", "0.5"},
 		{matchNumeric, nil, "12–15", "15"},
 	} {
 		gold := "1"
