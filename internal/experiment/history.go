@@ -85,14 +85,14 @@ func (r *Run) PeopleEvents(d store.PeopleDiff) (events []store.Event) {
 	if !r.Record.Analysed {
 		return nil
 	}
-	for _, t := range r.Study.Annotation {
+	tasks := slices.AppendSeq(slices.Collect(maps.Keys(d.Lacking)), maps.Keys(d.Outdated)) // also of tasks that left the study
+	slices.Sort(tasks)
+	for _, task := range slices.Compact(tasks) {
 		var list counted
-		list.add(d.Lacking[t.Name]-d.Changed[t.Name], "verdict", "verdicts", "added")
-		list.add(d.Changed[t.Name], "verdict", "verdicts", "changed")
-		list.add(d.Outdated[t.Name], "verdict", "verdicts", "removed")
-		if len(list) > 0 {
-			events = append(events, store.Event{At: r.env.Now(), What: peopleEvent, Note: "people, task " + t.Name + ": " + strings.Join(list, ", ") + afterShown})
-		}
+		list.add(d.Lacking[task]-d.Changed[task], "verdict", "verdicts", "added")
+		list.add(d.Changed[task], "verdict", "verdicts", "changed")
+		list.add(d.Outdated[task], "verdict", "verdicts", "removed")
+		events = append(events, store.Event{At: r.env.Now(), What: peopleEvent, Note: "people, task " + task + ": " + strings.Join(list, ", ") + afterShown})
 	}
 	return events
 }

@@ -65,7 +65,11 @@ func WithOwnScores(f *study.File, s *study.Study, b Bench) (Bench, error) {
 		read := own.scorer.Hash
 		for _, m := range own.metrics {
 			low, high := m.Range()
-			read = Hash(read, m.Name, fmt.Sprint(low, high, m.Binary)).String()
+			as := fmt.Sprint(low, high, m.Binary)
+			if m.Counts {
+				as += " counts"
+			}
+			read = Hash(read, m.Name, as).String()
 		}
 		for _, it := range b.Items() {
 			own.told[it.ID] = Hash(read, it.Gold.String())

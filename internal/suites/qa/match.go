@@ -271,13 +271,21 @@ func numbers(s string) []float64 {
 
 // A dash after a letter or a digit and its unit, as in 12-15 and 10%–15%, is not a minus sign.
 func written(s string) (list []float64) {
-	for _, at := range number.FindAllStringIndex(s, -1) {
-		found := strings.TrimRight(minus.Replace(s[at[0]:at[1]]), ".,'’\u00a0\u202f")
-		if before, _ := utf8.DecodeLastRuneInString(s[:at[0]]); unicode.IsLetter(before) || unicode.IsDigit(before) || strings.ContainsRune(units, before) && digitBefore(s[:at[0]]) {
-			found = strings.TrimLeft(found, "-+")
+	for end := 0; ; {
+		at := number.FindStringIndex(s[end:])
+		if at == nil {
+			return list
 		}
-		if !isPoint(s[:at[0]]) && s[at[0]] == '.' {
-			found = found[1:]
+		before := s[:end+at[0]]
+		found := s[end+at[0] : end+at[1]]
+		if found[0] == '.' && !isPoint(before) { // the number begins behind it
+			end = len(before) + 1
+			continue
+		}
+		end += at[1]
+		found = strings.TrimRight(minus.Replace(found), ".,'’\u00a0\u202f")
+		if last, _ := utf8.DecodeLastRuneInString(before); unicode.IsLetter(last) || unicode.IsDigit(last) || strings.ContainsRune(units, last) && digitBefore(before) {
+			found = strings.TrimLeft(found, "-+")
 		}
 		if x, err := strconv.ParseFloat(found, 64); err == nil {
 			list = append(list, x)
@@ -287,7 +295,6 @@ func written(s string) (list []float64) {
 			}
 		}
 	}
-	return list
 }
 
 // units stand behind a number.

@@ -623,6 +623,7 @@ func TestAmbiguousReplies(t *testing.T) {
 		{matchNumeric, nil, "5e\u20112", "0.05"},
 		{matchNumeric, nil, "...5", "5"},
 		{matchNumeric, nil, "No.5", "5"},
+		{matchNumeric, nil, "...12.5", "12.5"},
 		{matchNumeric, nil, "x = .5", "0.5"},
 		{matchNumeric, nil, "Answer:.5", "0.5"},
 		{matchNumeric, nil, "x-.5", "0.5"},

@@ -86,8 +86,8 @@ func split(s string) []word {
 			sentence++
 		case ';', ':', '{', '}', '[', ']', '；', '：':
 			ends(false)
-		case '✗', '✘', '✖', '❌': // "Sound: ✗" answers a question; "❌ Not sound" decorates an answer
-			if n := len(list); n > 0 && strings.HasSuffix(strings.TrimRight(s[:i], " *_"), ":") {
+		case '✗', '✘', '✖', '✕', '❌', '❎', '☒', '👎': // "Sound: ✗" answers a question; "❌ Not sound" decorates an answer
+			if n := len(list); n > 0 && strings.ContainsAny(s[list[n-1].end:i], ":：|=") {
 				list[n-1].question = true
 			}
 		case ',', '—', '–', '，', '、':
