@@ -106,6 +106,10 @@ func TestNoPrimaryComparison(t *testing.T) {
 	if got := b.answers(); len(got) != 1 || !strings.Contains(got[0].Text, "names no primary comparison") {
 		t.Errorf("answers: %v", got)
 	}
+	b.a.Comparisons[0].Primary, b.a.Comparisons[0].Metric = true, "secondary"
+	if got := b.answers(); len(got) != 1 || !strings.Contains(got[0].Text, "names no primary comparison on a primary metric") {
+		t.Errorf("answers without a primary metric: %v", got)
+	}
 }
 
 func TestBanner(t *testing.T) {

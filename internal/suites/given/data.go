@@ -264,7 +264,7 @@ func (r *reader) item(row table.Row) *item {
 	if s := is.texts[split]; is.id == "" {
 		return fault("item", "the item is missing")
 	} else if s != "" && s != study.SplitDev && s != study.SplitTest {
-		return fault("split", "split %q: want dev or test", s)
+		return fault("split", "split %q: want dev or test; {split: ''} in data.columns says that it is something else", s)
 	}
 	is.strata, is.others = kit.SplitColumns(r.known.Others(row), r.s.Data.Strata)
 	was := r.byID[is.id]

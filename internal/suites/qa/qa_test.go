@@ -138,6 +138,8 @@ func TestColumns(t *testing.T) {
 		"plural":               {"{}", "id,question,answer,clusters", `column "clusters" is not "cluster"`},
 		"spelling":             {"{}", "ID,question,anwser,x", `q.csv:1:13: column "anwser" is not "answer"`},
 		"short names":          {"{}", "uid,question,answer,x", ""},
+		"another split":        {"{}", "id,question,answer,split\na,b,c,train\n", `split "train": want dev or test; {split: ''} in data.columns says that it is something else`},
+		"no split":             {"{split: ''}", "id,question,answer,split\na,b,c,train\n", ""},
 		"something else":       {"{cluster: ''}", "id,question,answer,clusters", ""},
 		"both":                 {"{}", "cluster,question,answer,clusters", ""},
 		"mapped":               {"{cluster: Cluster}", "id,question,answer,Cluster", ""},
