@@ -74,7 +74,8 @@ type JudgedRate struct {
 }
 
 // CorrectedRate corrects the rate by a judge of units. Where people judged some of these
-// units, drawn at random, it is [PredictionPoweredClusters]. Else it is corrected by the
+// units, drawn at random, it is [PredictionPoweredClusters]; where they say the same of all, the
+// judge has no weight, and the variance is that of three exceptions more. Else it is corrected by the
 // judge's sensitivity and specificity on known units, all of which people judged:
 //
 //	(p + specificity − 1) / (sensitivity + specificity − 1)
@@ -102,12 +103,18 @@ func CorrectedRate(units, known Judged, level float64) (JudgedRate, error) {
 	}
 	r := JudgedRate{Judge: p.JudgeMean, People: p.HumanMean, Labelled: p.Labelled, Value: math.Max(0, math.Min(1, p.Estimate)), SE: p.SE, DF: p.DF, CI: p.CI.Clamp(0, 1),
 		Method: "prediction-powered", Undefined: p.Undefined, Warnings: p.Warnings}
+	s := newLabelled(units.Judge, units.Human, units.Cluster, 1)
+	if r.SE == 0 { // people say the same of all that they judged
+		rare := rareEvents{label: s.rare(s.y).label}
+		r.SE, r.Undefined, r.Warnings = math.Sqrt(rare.label), "", append(r.Warnings, rare.warnings(len(s.y))...)
+		r.CI = tInterval(r.Value, r.SE, r.DF, level).Clamp(0, 1)
+	}
 	if r.Undefined != "" {
 		r.Value, r.CI = math.NaN(), undefinedInterval(level)
 		return r, nil
 	}
-	r.added = p.SE * p.SE
-	r.parts = newLabelled(units.Judge, units.Human, units.Cluster, spreadOf(units.Judge, units.Human)).contributions(p.Lambda)
+	r.added = r.SE * r.SE
+	r.parts = s.contributions(p.Lambda)
 	for i := range r.parts {
 		r.parts[i] *= math.Sqrt(float64(p.Clusters) / p.DF)
 		r.added -= r.parts[i] * r.parts[i]
@@ -286,6 +293,9 @@ func CorrectedDifference(a, b Judged, level float64) (JudgedDiff, error) {
 		variance += x * x
 	}
 	d.Diff, d.SE, d.DF = d.A.Value-d.B.Value, math.Sqrt(variance), math.Min(d.A.DF, d.B.DF)
+	if negligible(math.Abs(d.Diff), d.A.Value) {
+		d.Diff = 0
+	}
 	if !(d.SE > 0) {
 		d.Undefined = "the labels of people do not vary"
 		return d, nil

@@ -233,6 +233,59 @@ func TestCorrectedRateIsAShare(t *testing.T) {
 	}
 }
 
+// Where people say the same of all that they judged, their verdicts count all the same: by hand,
+// 0 of 30 is 0 ± 2.045230·√3/30, whatever the judge says.
+func TestCorrectedByEqualLabels(t *testing.T) {
+	nan := math.NaN()
+	no := judgedCounts(map[[2]float64]int{{1, 0}: 28, {0, 0}: 2, {1, nan}: 65, {0, nan}: 5}, 0)
+	half := 2.045229642 * math.Sqrt(3) / 30
+	r, err := stats.CorrectedRate(no, stats.Judged{}, 0.95)
+	if err != nil || r.Undefined != "" || r.Value != 0 || r.CI.Low != 0 || !(math.Abs(r.CI.High-half) <= 1e-8) || len(r.Warnings) != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	yes := judgedCounts(map[[2]float64]int{{1, 1}: 28, {0, 1}: 2, {1, nan}: 65, {0, nan}: 5}, 0)
+	if r, err = stats.CorrectedRate(yes, stats.Judged{}, 0.95); err != nil || r.Value != 1 || r.CI.High != 1 || !(math.Abs(r.CI.Low-(1-half)) <= 1e-8) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	d, err := stats.CorrectedDifference(yes, no, 0.95)
+	if err != nil || d.Undefined != "" || d.Diff != 1 || !(math.Abs(d.SE-math.Sqrt(6)/30) <= 1e-12) {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if d, err = stats.CorrectedDifference(no, no, 0.95); err != nil || d.Undefined != "" || d.Diff != 0 || d.P != 1 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	// One yes fewer raises no rate.
+	before := 1.0
+	for yes := 30; yes >= 0; yes-- {
+		r, err := stats.CorrectedRate(judgedCounts(map[[2]float64]int{{1, 1}: yes, {1, 0}: 30 - yes, {1, nan}: 65, {0, nan}: 5}, 0), stats.Judged{}, 0.95)
+		if err != nil || !(r.Value <= before+1e-12) {
+			t.Errorf("%d of 30: %+v after %v, %v", yes, r, before, err)
+		}
+		before = r.Value
+	}
+	// The answers of two people who judged one cluster say nothing of others.
+	for i := range no.Cluster {
+		no.Cluster[i] = max(0, i-29)
+	}
+	if r, err := stats.CorrectedRate(no, stats.Judged{}, 0.95); err != nil || r.Undefined == "" || !math.IsNaN(r.Value) {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// Equal rates differ by nothing: 4/7 by people of 5 units and two that need no judge, and of 7 units.
+func TestCorrectedDifferenceOfEqualRates(t *testing.T) {
+	nan := math.NaN()
+	a := judgedCounts(map[[2]float64]int{{0, 1}: 3, {1, 1}: 1, {0, 0}: 1}, 0)
+	a.Add(5, nan, 0)
+	a.Add(6, nan, 0)
+	b := judgedCounts(map[[2]float64]int{{1, 1}: 4, {1, 0}: 1, {0, 0}: 2}, 0)
+	for _, pair := range [][2]stats.Judged{{a, b}, {b, a}} {
+		if d, err := stats.CorrectedDifference(pair[0], pair[1], 0.95); err != nil || d.Undefined != "" || d.Diff != 0 || d.T != 0 || d.P != 1 {
+			t.Errorf("%v, %v", d, err)
+		}
+	}
+}
+
 // Units that need no judge, such as answers that cannot be read, are part of the rate, and
 // their share varies from sample to sample.
 func TestCorrectedRateWithSureUnits(t *testing.T) {

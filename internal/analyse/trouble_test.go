@@ -71,6 +71,22 @@ func TestTroubles(t *testing.T) {
 	}
 }
 
+// The words of a step stand for an answer without a text, and those of a person who judged it do not.
+func TestTroubleWithoutText(t *testing.T) {
+	for said, steps := range map[string][]eval.ExhibitStep{
+		"it has no text": {{Name: "human anna", Text: `{"label":"no"}`, Verdict: true}},
+		"“no ranking”":   {{Name: "human anna", Text: `{"label":"no"}`, Verdict: true}, {Name: "ask", Text: "no ranking"}},
+	} {
+		c := analyse.NewCollector(&suite, items[:1], []eval.Arm{{ID: "x"}}, asListed(items[:1]))
+		c.Add(scored("d1", "x", eval.Malformed))
+		a, err := c.Analyse(analyse.Question{Study: analyse.Study{Alpha: 0.05}, Run: analyse.Run{Items: 1, Replicates: 1, Planned: 1}},
+			analyse.Sources{Show: func(eval.Trial) (eval.Exhibit, error) { return eval.Exhibit{Steps: steps, Expected: "gold"}, nil }})
+		if want := "the first is of item d1: " + said + "; expected: gold"; err != nil || len(a.Troubles) != 1 || !strings.Contains(a.Troubles[0].String(), want) {
+			t.Errorf("%v, %v, want %q", a.Troubles, err, want)
+		}
+	}
+}
+
 // A long answer and what was expected of it are shortened; without the words of the
 // suite the gold of the units is expected.
 func TestTroubleIsShort(t *testing.T) {

@@ -435,10 +435,11 @@ type GraphEdge struct {
 	Y     float64 `json:"y"`
 }
 
-// An ExhibitStep is one step of an arm.
+// An ExhibitStep is one step of an arm, or what a judge or a person said of its answer.
 type ExhibitStep struct {
-	Name string `json:"name"`
-	Text string `json:"text"`
+	Name    string `json:"name"`
+	Text    string `json:"text"`
+	Verdict bool   `json:"-"`
 }
 
 // An ExhibitPage is a page of source text with marked ranges.

@@ -67,7 +67,7 @@ func (b *bench) Show(c eval.Case) (eval.Exhibit, error) {
 	}
 	x.Raw = cmp.Or(raw.String(), string(t.Outcome.Data))
 	for _, v := range t.Verdicts {
-		x.Steps = append(x.Steps, eval.ExhibitStep{Name: string(v.Source) + " " + v.By + " " + v.Step, Text: cmp.Or(v.Err, string(v.Data))})
+		x.Steps = append(x.Steps, eval.ExhibitStep{Name: string(v.Source) + " " + v.By + " " + v.Step, Text: cmp.Or(v.Err, string(v.Data)), Verdict: true})
 	}
 	return x, nil
 }

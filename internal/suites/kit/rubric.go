@@ -108,7 +108,7 @@ func Verdicts(vs []eval.Verdict) (steps []eval.ExhibitStep) {
 		if said == "" {
 			said = string(v.Data)
 		}
-		steps = append(steps, eval.ExhibitStep{Name: fmt.Sprintf("%s %s", v.Source, v.By), Text: said})
+		steps = append(steps, eval.ExhibitStep{Name: fmt.Sprintf("%s %s", v.Source, v.By), Text: said, Verdict: true})
 	}
 	return steps
 }
