@@ -53,10 +53,10 @@ test: vet postgres
 	$(TEST) -timeout 40m ./...
 	@for m in $(MODULES); do $(CHECK) $(GO) -C $$m test -timeout 40m ./... || exit 1; done
 
-# Four at once, as many tests wait for a clock; with more walks than make test, and the documented
+# Eight at once, as many tests wait for a clock; with more walks than make test, and the documented
 # commands on examples.
 e2e: chromium postgres pgbouncer
-	$(TEST) -timeout 40m -tags e2e -count 1 -parallel 4 ./e2e
+	$(TEST) -timeout 40m -tags e2e -count 1 -parallel 8 ./e2e
 	SCRUPLE_E2E=1 $(TEST) -timeout 40m -run '^(TestWalk|TestDocumentedCommandsRun)$$' ./internal/suites/... ./cmd/scruple
 
 soak: postgres

@@ -22,6 +22,7 @@ import (
 // bytes, and verified from the bundle alone. Changed content is named, also if someone
 // changed its checksum with it.
 func TestBundleOfEverySuite(t *testing.T) {
+	t.Parallel()
 	for _, suite := range suites.All() {
 		t.Run(suite.Name, func(t *testing.T) {
 			t.Parallel()

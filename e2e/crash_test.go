@@ -83,6 +83,7 @@ func statsOf(t testing.TB, url string) (s serverStats) {
 // A run killed twenty times at random loses no answers, repeats no more calls than
 // were in flight, and ends with byte-identical scores.
 func TestKillNine(t *testing.T) {
+	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) { testKillNine(t) })
 	t.Run("PostgreSQL", func(t *testing.T) {
 		s := postgrestest.Start(t)

@@ -21,12 +21,15 @@ import (
 // After a lock every verb on a study refuses it when the locked file changed, in every
 // suite: with exit code 3, the file, both hashes and the remedy.
 func TestEveryVerbRefusesChangedGold(t *testing.T) {
+	t.Parallel()
+	verbs := verbsOnStudies(t)
 	for _, s := range suites.All() {
 		t.Run(s.Name, func(t *testing.T) {
-			t.Chdir(t.TempDir())
+			t.Parallel()
+			dir := t.TempDir()
 			do := func(args ...string) string {
 				t.Helper()
-				out, errs, code := line(t, args...)
+				code, out, errs := scrupleIn(t, dir, args...)
 				if code != exitOK {
 					t.Fatalf("%v: exit code %d\n%s", args, code, errs)
 				}
@@ -34,23 +37,25 @@ func TestEveryVerbRefusesChangedGold(t *testing.T) {
 			}
 			do("init", s.Name, "mine")
 			do("run", "mine/study.yaml")
-			gold := dataFile(t, "mine")
-			out := do("test", "lock", "mine/study.yaml", gold, "--sign", "Anna Example", "--declare", "Judged without seeing any answer.")
-			data, err := os.ReadFile(gold)
+			file := dataFile(t, filepath.Join(dir, "mine"))
+			gold, err := filepath.Rel(dir, file)
 			must(t, err)
-			if info, err := os.Stat(gold); err != nil || info.Mode().Perm()&0o222 != 0 {
+			out := do("test", "lock", "mine/study.yaml", gold, "--sign", "Anna Example", "--declare", "Judged without seeing any answer.")
+			data, err := os.ReadFile(file)
+			must(t, err)
+			if info, err := os.Stat(file); err != nil || info.Mode().Perm()&0o222 != 0 {
 				t.Errorf("%s can be written: %v", gold, info.Mode())
 			}
 			if !strings.Contains(out, hashOfBytes(data)) {
 				t.Errorf("the hash is not printed:\n%s", out)
 			}
 			do("validate", "mine/study.yaml")
-			must(t, os.Chmod(gold, 0o600))
+			must(t, os.Chmod(file, 0o600))
 			// A spreadsheet saves a byte order mark and CRLF; nothing else differs.
 			changed := append([]byte("\ufeff"), bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n"))...)
-			must(t, os.WriteFile(gold, changed, 0o600))
+			must(t, os.WriteFile(file, changed, 0o600))
 
-			for _, of := range verbsOnStudies(t) {
+			for _, of := range verbs {
 				args := append(slices.Clone(of.verb), "mine/study.yaml")
 				for part, needs := range map[string][]string{
 					"ITEM":         {"nobody"},
@@ -68,7 +73,7 @@ func TestEveryVerbRefusesChangedGold(t *testing.T) {
 						args = append(args, needs...)
 					}
 				}
-				_, errs, code := line(t, args...)
+				code, _, errs := scrupleIn(t, dir, args...)
 				for _, want := range []string{gold, "changed after the file was locked", hashOfBytes(changed), hashOfBytes(data), "restore the file from a copy"} {
 					if code != exitNotAllowed || !strings.Contains(strings.Join(strings.Fields(errs), " "), want) {
 						t.Errorf("%v: exit code %d without %q:\n%s", args, code, want, errs)
@@ -76,10 +81,10 @@ func TestEveryVerbRefusesChangedGold(t *testing.T) {
 					}
 				}
 			}
-			must(t, os.WriteFile(gold, data, 0o600))
+			must(t, os.WriteFile(file, data, 0o600))
 			do("validate", "mine/study.yaml")
-			must(t, os.Remove(gold))
-			if _, _, code := line(t, "status", "mine/study.yaml"); code != exitNotAllowed {
+			must(t, os.Remove(file))
+			if code, _, _ := scrupleIn(t, dir, "status", "mine/study.yaml"); code != exitNotAllowed {
 				t.Errorf("without the file: exit code %d", code)
 			}
 		})
@@ -150,6 +155,7 @@ func hashOfBytes(data []byte) string {
 // A study of any suite has a kit: with data in the places of the kit it runs, and no file
 // of the study's data is in it.
 func TestKitOfEverySuite(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct{ suite, data string }{
 		{"qa", "questions.jsonl"},
 		{"soundness", "data/fragment_corpus.csv data/gold_standard.csv"},
@@ -159,14 +165,15 @@ func TestKitOfEverySuite(t *testing.T) {
 		{"given", "scores.csv"},
 	} {
 		t.Run(test.suite, func(t *testing.T) {
-			t.Chdir(t.TempDir())
+			t.Parallel()
+			dir := t.TempDir()
 			do := func(want int, args ...string) string {
 				t.Helper()
-				var out bytes.Buffer
-				if code := execute(t.Context(), args, strings.NewReader(""), &out, &out); code != want {
-					t.Fatalf("scruple %s: exit %d, want %d\n%s", strings.Join(args, " "), code, want, &out)
+				code, out, errs := scrupleIn(t, dir, args...)
+				if code != want {
+					t.Fatalf("scruple %s: exit %d, want %d\n%s%s", strings.Join(args, " "), code, want, out, errs)
 				}
-				return out.String()
+				return out + errs
 			}
 			do(0, "init", test.suite, "mine")
 			out := do(0, "blind", "build", "mine/study.yaml", "--out", "kit")
@@ -178,7 +185,7 @@ func TestKitOfEverySuite(t *testing.T) {
 				if !strings.Contains(out, "not sent") || !strings.Contains(out, from) {
 					t.Errorf("%s is not listed as not sent: %s", from, out)
 				}
-				from, to = filepath.Join("mine", from), filepath.Join("kit", to)
+				from, to = filepath.Join(dir, "mine", from), filepath.Join(dir, "kit", to)
 				info, err := os.Stat(from)
 				if err != nil {
 					t.Fatal(err)
@@ -207,7 +214,7 @@ func TestKitOfEverySuite(t *testing.T) {
 			var result struct {
 				Data string `json:"data_sha256"`
 			}
-			data, err := os.ReadFile("kit/blind-result.json")
+			data, err := os.ReadFile(filepath.Join(dir, "kit/blind-result.json"))
 			if err == nil {
 				err = json.Unmarshal(data, &result)
 			}

@@ -164,6 +164,33 @@ func TestCorrectedDifferenceCovers(t *testing.T) {
 	}
 }
 
+// With few labels the intervals cover the difference in no less than 95 %.
+func TestCorrectedDifferenceOfFewLabels(t *testing.T) {
+	const samples = 500
+	for _, labels := range []int{8, 12, 20, 40} {
+		for _, accuracy := range []float64{0.7, 0.8, 0.9} {
+			r := rand.New(rand.NewPCG(5, 6))
+			covered := 0
+			for range samples {
+				a := unitsOf{0.7, accuracy, 1.5*accuracy - 0.5, 200, labels, 1}.draw(r)
+				b := unitsOf{0.5, accuracy, accuracy, 200, labels, 1}.draw(r)
+				d, err := stats.CorrectedDifference(a, b, 0.95)
+				if err != nil || d.Undefined != "" {
+					t.Fatal(d.Undefined, err)
+				}
+				if d.CI.Low <= 0.2 && 0.2 <= d.CI.High {
+					covered++
+				}
+			}
+			share := float64(covered) / samples
+			t.Logf("%d labels, accuracy %v: covered %.3f", labels, accuracy, share)
+			if share < 0.94-3*math.Sqrt(0.06*0.94/samples) {
+				t.Errorf("%d labels, accuracy %v: covered in %.3f", labels, accuracy, share)
+			}
+		}
+	}
+}
+
 // On paired items with labels of both arms the difference is that of PredictionPoweredDiff
 // where the judge has no weight, and the same by clusters in any order.
 func TestCorrectedDifferencePairs(t *testing.T) {

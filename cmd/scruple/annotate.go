@@ -262,7 +262,9 @@ func (a *app) subjects(o *opened) (_ *experiment.Subjects, err error) {
 
 // setPeoplesVerdicts makes the answers of people about the run its verdicts, with messages.
 func (a *app) setPeoplesVerdicts(ctx context.Context, db *store.DB, r *experiment.Run) error {
-	d, err := peoplesVerdicts(ctx, db, r, a.noAgreement, db.SetPeople)
+	d, err := peoplesVerdicts(ctx, db, r, a.noAgreement, func(ctx context.Context, record *store.Run, list []eval.PersonVerdict, away func(step, person string) bool) (store.PeopleDiff, error) {
+		return db.SetPeople(ctx, record, list, away, r.PeopleEvents)
+	})
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tiktoken-go/tokenizer/codec"
 
+	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/say"
@@ -98,9 +99,9 @@ func hours(h float64) string {
 }
 
 // percentOf returns a margin in percent of its total.
-func percentOf(margin *float64, total int) string {
+func percentOf(margin *float64, total analyse.Tokens) string {
 	switch {
-	case total == 0:
+	case total <= 0:
 		return ""
 	case margin == nil:
 		return "?"
@@ -108,12 +109,12 @@ func percentOf(margin *float64, total int) string {
 	return fmt.Sprintf("%.1f%%", 100**margin/float64(total))
 }
 
-// counted is a number of tokens of calls. No call has none: those of a program are not known.
-func counted(calls, tokens int) any {
-	if calls > 0 && tokens == 0 {
+// counted is a number of tokens.
+func counted(tokens analyse.Tokens) any {
+	if tokens < 0 {
 		return say.Dash
 	}
-	return tokens
+	return int(tokens)
 }
 
 func dollars(v *float64) string {

@@ -88,8 +88,9 @@ func (c *Collector) estimate(x armScores, s selection, q Question) (Estimate, er
 					return boundsOf(r.Value, r.CI), nil
 				}
 			}
-			r, ci, _, err := c.pooled(x, s, q.level())
-			return boundsOf(r.Value, ci), err
+			at := Estimate{Arm: e.Arm, Metric: e.Metric, Stratum: e.Stratum}
+			_, err := c.interval(&at, x, s, q)
+			return at.Bounds, err
 		})
 	}
 	if err != nil {
@@ -111,19 +112,9 @@ func (c *Collector) estimateFractions(e *Estimate, x armScores, s selection, q Q
 	if s.stratum == nil && m.Pooling == eval.MeanOfItems {
 		e.SD = spread(x.values)
 	}
-	r, ci, of, err := c.pooled(x, s, q.level())
+	r, err := c.interval(e, x, s, q)
 	if err != nil {
 		return err
-	}
-	e.Bounds = boundsOf(r.Value, ci)
-	e.Clusters, e.Method, e.Assumes, e.Warnings = r.Clusters, r.Method, r.Assumes, r.Warnings
-	if r.Undefined != "" {
-		e.Warnings = append(e.Warnings, r.Undefined)
-	}
-	if q.Study.Intervals == "bootstrap" {
-		if err := e.bootstrap(of, q); err != nil {
-			return err
-		}
 	}
 	if err := c.correct(e, x, s, q.level()); err != nil {
 		return err
@@ -141,6 +132,23 @@ func (c *Collector) estimateFractions(e *Estimate, x armScores, s selection, q Q
 		e.Assumes = fmt.Sprintf("the interval ends at the %s score of %s: it rests on there being no outlier", end, units)
 	}
 	return nil
+}
+
+// interval sets the value and its interval by the method of the study.
+func (c *Collector) interval(e *Estimate, x armScores, s selection, q Question) (stats.Ratio, error) {
+	r, ci, of, err := c.pooled(x, s, q.level())
+	if err != nil {
+		return r, err
+	}
+	e.Bounds = boundsOf(r.Value, ci)
+	e.Clusters, e.Method, e.Assumes, e.Warnings = r.Clusters, r.Method, r.Assumes, r.Warnings
+	if r.Undefined != "" {
+		e.Warnings = append(e.Warnings, r.Undefined)
+	}
+	if q.Study.Intervals == "bootstrap" {
+		err = e.bootstrap(of, q)
+	}
+	return r, err
 }
 
 // endsAt names the extreme of the clusters at which an interval that could reach beyond ends, ""

@@ -109,6 +109,33 @@ func TestBootstrapIntervals(t *testing.T) {
 	}
 }
 
+// TestBootstrapOfMissingScores: the ends for missing scores are what the bootstrap says of them.
+func TestBootstrapOfMissingScores(t *testing.T) {
+	with := func(missing eval.Score) analyse.Estimate {
+		n := 0
+		a, err := documents(t, 60, 1, "bootstrap", func(hit float64) eval.Score {
+			if n++; n%9 == 0 {
+				return missing
+			}
+			return yes(hit)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, _ := a.Estimate("x", "hit")
+		return e
+	}
+	e := with(eval.Score{Metric: "hit", Den: 1, Unscored: "no verdict"})
+	for _, end := range []struct {
+		got   *analyse.Bounds
+		score float64
+	}{{e.Least, 0}, {e.Most, 1}} {
+		if want := with(yes(end.score)); end.got == nil || *end.got != want.Bounds || !strings.Contains(want.Method, "bootstrap") {
+			t.Errorf("all missing scores are %v: %+v, want %+v", end.score, end.got, want)
+		}
+	}
+}
+
 // TestBinaryMeansYesOrNo: a binary metric counts outcomes; anything else is an
 // error.
 func TestBinaryMeansYesOrNo(t *testing.T) {

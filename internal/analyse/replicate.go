@@ -168,8 +168,8 @@ func (r *BlindFile) Check() error {
 		return errors.New("documents is missing: want how many there are")
 	case len(r.Comparisons) == 0:
 		return errors.New("the file has no comparisons")
-	case r.Committed+r.Withdrawn != "":
-		return errors.New("a result has no keys committed and withdrawn")
+	case r.Committed+r.Withdrawn != "" || r.Others != nil:
+		return errors.New("a result has no keys committed, withdrawn and others")
 	}
 	for i, c := range r.Comparisons {
 		if why := c.impossible(r.Comparisons[:i], r.Documents); why != "" {
@@ -229,6 +229,9 @@ type BlindResult struct {
 	// will be; "" in results.
 	Committed string `json:"committed,omitempty"`
 	Withdrawn string `json:"withdrawn,omitempty"`
+	// Others are the arms of the run that were others in the kit: with another prompt, program or
+	// model. It says nothing of them.
+	Others []string `json:"others,omitempty"`
 }
 
 // String names the outsider, the data and what was compared.
@@ -255,8 +258,24 @@ func (r BlindResult) String() string {
 	if r.Documents == 0 {
 		s += ", how many scores are missing is not known"
 	}
+	if len(r.Others) > 0 {
+		s += ", NOT of the arms as they are now: " + strings.Join(r.Others, ", ")
+	}
 	return s
 }
+
+// OfOthers reports whether the result says nothing of some arms, as one of them was another one.
+func (r BlindResult) OfOthers(arms []string) bool {
+	return slices.ContainsFunc(arms, func(arm string) bool { return slices.Contains(r.Others, arm) })
+}
+
+// counts reports whether a comparison has a difference of the arms as they are now.
+func (r BlindResult) counts(c BlindComparison) bool {
+	return c.Diff.Defined() && !r.OfOthers([]string{c.A, c.B})
+}
+
+// Counts reports whether any comparison has a difference of arms as they are now.
+func (r BlindResult) Counts() bool { return slices.ContainsFunc(r.Comparisons, r.counts) }
 
 // HasNumbers reports whether any comparison has a difference. A validation without one is recorded,
 // and leaves rules on it undecided: that it gave nothing is not a reason to leave it out.
@@ -318,7 +337,7 @@ func (r BlindResult) Comparison(armA, armB, metric string) (BlindComparison, boo
 			c.Least, c.Most = -c.Most, -c.Least
 			c.A, c.B, c.Diff, c.Low, c.High = c.B, c.A, -c.Diff, -c.High, -c.Low
 		}
-		if c.A == armA && c.B == armB && c.Metric == metric && c.Diff.Defined() {
+		if c.A == armA && c.B == armB && c.Metric == metric && r.counts(c) {
 			return c, true
 		}
 	}

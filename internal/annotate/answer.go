@@ -147,6 +147,7 @@ func (a Answer) unitGold(unit string) eval.UnitGold {
 			g.Records[n] = append(g.Records[n], eval.UnitGold{Unit: s.Label, Values: []string{strings.TrimSpace(s.Value)}, Quote: s.Text, Page: s.Page})
 		}
 	case exists == study.UnitAmbiguous:
+		g.Ambiguous = true
 		for line := range strings.Lines(a.Text(goldCandidates)) {
 			if line = strings.TrimSpace(line); line != "" {
 				g.Values = append(g.Values, line)

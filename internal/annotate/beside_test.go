@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,13 +53,15 @@ func TestPairsSideBySide(t *testing.T) {
 }
 
 // A task that an older version drew opens, and answers to what it showed stay valid: pairs
-// without the document, units without what they are.
+// without the document, units without what they are, answers without the judge's criteria.
 func TestFormerTasksOpen(t *testing.T) {
 	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
 	for _, task := range []study.Task{
 		{Name: "t", Kind: "pair", Arms: []string{"secret-arm", "other-arm"}},
 		{Name: "t", Kind: "codes", Labels: []string{"a", "b"}, Arms: []string{"secret-arm"}},
 		{Name: "t", Kind: "gold"},
+		{Name: "t", Of: "trial", Show: []string{"answer"}, Arms: []string{"secret-arm"}, Judge: true, Criteria: []string{"be short", "be kind"},
+			Ask: []study.Question{{Name: "ok", Type: "choice", Options: []string{"yes", "no"}}}},
 	} {
 		p := at(t, &clock)
 		former := task.Full().Former()
@@ -70,6 +73,9 @@ func TestFormerTasksOpen(t *testing.T) {
 				t.Fatal(err)
 			}
 			old, ask := list[len(list)-1], task.Full().Ask
+			if has := slices.Contains(list[0].Parts, Part{Name: "Criteria", Text: "- be short\n- be kind"}); has != (task.Criteria != nil) {
+				t.Errorf("the page of %v: %+v", task, list[0].Parts)
+			}
 			ev := Event{Pass: k.pass, Subject: &k.subject, Swapped: d.swapped(k.subject, k.pass), Place: place, Shown: old.Hash(), Answer: Answer{}}
 			ev.Answer.put(ask[0].Name, map[string]any{"choice": ask[0].Options[0], "several": ask[0].Options[:1]}[ask[0].Type])
 			if task.Kind == "gold" {

@@ -81,6 +81,9 @@ func TestGoldOfAList(t *testing.T) {
 	if got := valuesOf(answerOf(t, someTags).unitGold("tags[]")); !slices.Equal(got, []string{"blue", "red"}) {
 		t.Errorf("tags are %q", got)
 	}
+	if g := answerOf(t, `{"exists":"ambiguous","candidates":"blue\n"}`).unitGold("day"); !g.Ambiguous || !slices.Equal(g.Values, []string{"blue"}) {
+		t.Errorf("ambiguous: %+v", g)
+	}
 	if got := valuesOf(answerOf(t, someLines).unitGold("lines[]")); !slices.Equal(got, []string{"price 3.5, sku A-1", "sku B-2"}) {
 		t.Errorf("lines are %q", got)
 	}

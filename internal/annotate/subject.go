@@ -181,7 +181,7 @@ func forms(t study.Task, source Shower, s Subject, swapped bool) (list []Shown, 
 		list = append(list, shown)
 		shown.About = ""
 		list = append(list, shown)
-		if slices.Equal(t.Show, former.Show) {
+		if slices.Equal(t.Show, former.Show) && len(t.Criteria) == 0 {
 			break
 		}
 	}
@@ -195,6 +195,9 @@ func show(t study.Task, source Shower, s Subject, swapped bool) (shown Shown, er
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("showing %v: %w", s, err)
+		}
+		if len(t.Criteria) > 0 { // the question is that of the judge
+			shown.Parts = append([]Part{{Name: "Criteria", Text: "- " + strings.Join(t.Criteria, "\n- ")}}, shown.Parts...)
 		}
 	}()
 	if t.Queue != "" {

@@ -62,11 +62,11 @@ import (
 const (
 	StudyFile  = "study.yaml"
 	ResultFile = "blind-result.json"
-	kitFile    = "KIT.json"
+	kitFile    = ledger.KitFile
 )
 
 // kitFormat is the format of KIT.json.
-const kitFormat = "scruple-kit/3"
+const kitFormat = ledger.KitFormat + "3"
 
 // The kinds of entries in the ledger of a kit.
 const (

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -140,12 +141,23 @@ type file struct {
 	syntax    *ast.File
 }
 
-// sources parses every Go file of the module, tests included.
+// sources are all Go files of the module, tests included.
 func sources(t *testing.T) []file {
 	t.Helper()
+	files, err := parsed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 50 {
+		t.Fatalf("found %d files: the walk went wrong", len(files))
+	}
+	return files
+}
+
+// parsed parses them, once for all tests.
+var parsed = sync.OnceValues(func() (files []file, err error) {
 	root := filepath.Join("..", "..")
-	var files []file
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -169,14 +181,8 @@ func sources(t *testing.T) []file {
 		files = append(files, file{filepath.ToSlash(filepath.Dir(rel)), filepath.ToSlash(rel), syntax})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(files) < 50 {
-		t.Fatalf("found %d files: the walk went wrong", len(files))
-	}
-	return files
-}
+	return files, err
+})
 
 func under(path, prefix string) bool {
 	return path == strings.TrimSuffix(prefix, "/") || strings.HasPrefix(path, strings.TrimSuffix(prefix, "/")+"/")

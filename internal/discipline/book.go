@@ -208,10 +208,20 @@ func (k RunKey) is(other RunKey) bool {
 	return k.Run == other.Run && k.Created == other.Created && k.Study == other.Study
 }
 
-// An Arm is an arm of a TEST run.
+// An Arm is an arm of a TEST run or of a kit.
 type Arm struct {
 	ID   string `json:"id"`
 	Hash string `json:"hash"`
+}
+
+// armsOf are arms without those that calibrate and the baselines.
+func armsOf(all []eval.Arm) (list []Arm) {
+	for _, a := range all {
+		if a.Role == eval.RoleArm {
+			list = append(list, Arm{ID: a.ID, Hash: a.Hash})
+		}
+	}
+	return list
 }
 
 // Seen are items that a run outside of TEST asks about, recorded before its first call.
@@ -263,10 +273,36 @@ type Kit struct {
 	Owner
 	Digest string   `json:"kit_sha256"`
 	Files  []string `json:"files"` // all that went out
+	// Arms are those of the study, or of the overrides that it was made with. Ledgers of earlier
+	// versions have none.
+	Arms []Arm `json:"arms,omitempty"`
 }
 
-func (b *Book) hasKit(study Owner, digest string) bool {
-	return slices.ContainsFunc(of(b.Kits, study), func(k Entry[Kit]) bool { return k.Data.Digest == digest })
+func (b *Book) hasKit(study Owner, digest string) bool { return len(b.kits(study, digest)) > 0 }
+
+// kits are the entries of a kit. There are several if the models of the study changed between them.
+func (b *Book) kits(study Owner, digest string) []Entry[Kit] {
+	return slices.DeleteFunc(of(b.Kits, study), func(k Entry[Kit]) bool { return k.Data.Digest != digest })
+}
+
+// others lists the arms of a treatment that were others in a kit.
+func (b *Book) others(study Owner, digest string, treatment []eval.Part) (least []string) {
+	now := map[string]string{}
+	for _, p := range treatment {
+		now[p.Name] = p.Value
+	}
+	for i, k := range b.kits(study, digest) {
+		var list []string
+		for _, a := range k.Data.Arms {
+			if hash, ok := now["arm "+a.ID]; ok && hash != a.Hash {
+				list = append(list, a.ID)
+			}
+		}
+		if i == 0 || len(list) < len(least) {
+			least = list
+		}
+	}
+	return least
 }
 
 // A Commitment is the hash of an outsider's data, sent before the run.

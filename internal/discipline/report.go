@@ -10,6 +10,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
 )
@@ -94,13 +95,14 @@ func (s *Subject) RecordBlind(file, by string) (r analyse.BlindResult, err error
 	})
 }
 
-// RecordKit appends a kit that is made of the study to its ledger, once.
+// RecordKit appends a kit that is made of the study to its ledger, once with the same arms.
 func (s *Subject) RecordKit(digest string, files []string, by string) error {
 	return s.write(by, func(desk *Desk) error {
-		if desk.Book.hasKit(s.Owner(), digest) {
+		arms := armsOf(s.Arms)
+		if slices.ContainsFunc(desk.Book.kits(s.Owner(), digest), func(k Entry[Kit]) bool { return slices.Equal(k.Data.Arms, arms) }) {
 			return nil
 		}
-		return desk.Add(Kit{Owner: s.Owner(), Digest: digest, Files: files})
+		return desk.Add(Kit{Owner: s.Owner(), Digest: digest, Files: files, Arms: arms})
 	})
 }
 
@@ -125,7 +127,7 @@ func (s *Subject) RecordCommitment(data, who, withdrawn, by string) error {
 		case c.Withdrawn == "" && known >= 0:
 			return NotAllowed("this commitment is entry %d of the ledger already", commitments[known].Seq)
 		case c.Withdrawn != "":
-			list, err := BlindResults(desk.Book, c.Owner)
+			list, err := BlindResults(desk.Book, c.Owner, nil)
 			if err != nil {
 				return err
 			}
@@ -142,14 +144,16 @@ func (s *Subject) RecordCommitment(data, who, withdrawn, by string) error {
 }
 
 // BlindResults reads the results of blind validations of a study, and which commitments have none:
-// who may choose the results that are recorded could leave out bad ones.
-func BlindResults(book Book, study Owner) ([]analyse.BlindResult, error) {
+// who may choose the results that are recorded could leave out bad ones. treatment is that of the run
+// for which they are read: its arms may be others than those that outsiders had.
+func BlindResults(book Book, study Owner, treatment []eval.Part) ([]analyse.BlindResult, error) {
 	var list []analyse.BlindResult
 	for _, e := range of(book.Blind, study) {
 		var r analyse.BlindResult
 		if err := e.Data.Decode(&r); err != nil {
 			return nil, err
 		}
+		r.Others = book.others(study, r.Kit, treatment)
 		list = append(list, r)
 	}
 	for _, e := range of(book.Commitments, study) {

@@ -139,12 +139,7 @@ func (s *Subject) BeginTest(ctx context.Context, db *store.DB, a Attempt, start 
 		if err != nil {
 			return err
 		}
-		t := TestRun{RunKey: RunKey{now.Owner, run.ID, Created(run)}, Store: s.storeBeside(db), Digest: now.Digest, Hashes: now.Hashes, Outside: now.Outside}
-		for _, a := range s.Arms {
-			if a.Role == eval.RoleArm {
-				t.Arms = append(t.Arms, Arm{ID: a.ID, Hash: a.Hash})
-			}
-		}
+		t := TestRun{RunKey: RunKey{now.Owner, run.ID, Created(run)}, Store: s.storeBeside(db), Digest: now.Digest, Hashes: now.Hashes, Outside: now.Outside, Arms: armsOf(s.Arms)}
 		if t.Budget, err = s.budget(ctx, db, desk.Book, run.CreatedAt); err != nil {
 			return err
 		}
@@ -302,8 +297,12 @@ func seenIn(ctx context.Context, db *store.DB, book Book, now Registration) ([]s
 		if err != nil {
 			return nil, err
 		}
-		if p.Done.Count() > 0 {
-			seen = append(seen, fmt.Sprintf("run %s of store %s has %s of them", r.ID, db.Path(), text.Plural(shared, "item", "items")))
+		has := fmt.Sprintf("run %s of store %s has %s of them", r.ID, db.Path(), text.Plural(shared, "item", "items"))
+		switch {
+		case p.Done.Count() > 0:
+			seen = append(seen, has)
+		case db.Shared() && db.Writing(ctx, r): // from another checkout, else it is left from a crash before its entry
+			seen = append(seen, has+", and is in progress")
 		}
 	}
 	return seen, nil

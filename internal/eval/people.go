@@ -29,11 +29,12 @@ var ErrGone = errors.New("it cannot be judged any more")
 
 // UnitGold is what people say of a unit.
 type UnitGold struct {
-	Unit    string
-	Missing bool     // it is not in the text
-	Values  []string // several if it is ambiguous
-	Quote   string
-	Page    int
+	Unit      string
+	Missing   bool // it is not in the text
+	Ambiguous bool
+	Values    []string // several if it is ambiguous
+	Quote     string
+	Page      int
 	// Records are those of a list, in no order: what is said of their leaves, whose names are
 	// units, "" of a list of values.
 	Records [][]UnitGold

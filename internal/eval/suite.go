@@ -102,6 +102,9 @@ type Capabilities struct {
 	// RatesTrials, of whole answers.
 	Ratings     func(c Case) []Rating
 	RatesTrials bool
+	// Criteria are those of the study that the judge is asked with, so that people who
+	// measure it are shown them too.
+	Criteria []string
 	// Practice are items for people's practice, apart from those of the study. Show shows
 	// them too.
 	Practice   func() []Item

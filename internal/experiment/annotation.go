@@ -30,6 +30,9 @@ func (x *Experiment) completeTasks() error {
 		if x.Suite.Task != nil {
 			t = x.Suite.Task(kit.Suited(x.Bench), t)
 		}
+		if t.Judge {
+			t.Criteria = can.Criteria
+		}
 		faults := t.Faults()
 		if of := t.Full().Of; len(faults) == 0 && t.Judge && can.Ratings != nil && of != rated {
 			faults = append(faults, study.Fault{Key: ".judge", Text: fmt.Sprintf("the judge of suite %s says yes or no of %ss, and the task asks about %ss: none would be compared; use of: %s (a task that was drawn needs another name)", x.Suite.Name, rated, of, rated)})

@@ -110,6 +110,12 @@ func (c *runComparison) match(scored [2][]string) error {
 	return nil
 }
 
+// Differing lists the items of two runs with another input, and those with another gold alone.
+func Differing(was, now map[string]eval.Item) (reworded, regraded []string) {
+	list := slices.Collect(maps.Values(now))
+	return plan.Reworded(was, list), plan.Regraded(was, list)
+}
+
 // common takes the items that both runs have with the same input and gold.
 func (c *runComparison) common(ctx context.Context) error {
 	var planned [2]map[string]eval.Item
@@ -121,17 +127,17 @@ func (c *runComparison) common(ctx context.Context) error {
 	}
 	items := c.x.Items()
 	index := eval.IndexItems(items)
-	var added, changed, regraded, gone int
-	for id, now := range planned[1] {
-		was, ok := planned[0][id]
+	reworded, otherGold := Differing(planned[0], planned[1])
+	differ := setOf(slices.Concat(reworded, otherGold))
+	var added, gone int
+	changed, regraded := len(reworded), len(otherGold)
+	for id := range planned[1] {
+		_, ok := planned[0][id]
 		i, known := index.Find(id)
 		switch {
 		case !ok:
 			added++
-		case was.Input != now.Input:
-			changed++
-		case was.Gold != now.Gold:
-			regraded++
+		case differ[id]:
 		case !known:
 			gone++
 		default:

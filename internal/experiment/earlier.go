@@ -80,6 +80,10 @@ func (r *Run) since(ctx context.Context, events []store.Event, sums store.CallSu
 	if err != nil {
 		return nil, err
 	}
+	sharing, err := r.sharing(ctx, runs)
+	if err != nil {
+		return nil, err
+	}
 	var fresh []store.Event
 	compared := map[string]bool{}
 	for _, other := range slices.Backward(runs) {
@@ -89,6 +93,10 @@ func (r *Run) since(ctx context.Context, events []store.Event, sums store.CallSu
 			study = r.Record.Study
 		}
 		if compared[study] {
+			continue
+		}
+		if !e.same && !sharing[other.N] {
+			compared[study] = true
 			continue
 		}
 		if e.items, e.common, err = r.common(ctx, other); err != nil {
@@ -104,6 +112,18 @@ func (r *Run) since(ctx context.Context, events []store.Event, sums store.CallSu
 		}
 	}
 	return fresh, nil
+}
+
+// sharing returns the newest run of each other study that has an item of the run, by number, so
+// that items are read of these alone: a store may have hundreds of studies.
+func (r *Run) sharing(ctx context.Context, runs []*store.Run) (map[int64]bool, error) {
+	newest := map[string]*store.Run{}
+	for _, other := range runs {
+		if !r.isOf(other) {
+			newest[other.Study] = other
+		}
+	}
+	return r.db.Sharing(ctx, r.Record, slices.Collect(maps.Values(newest)))
 }
 
 // sinceRun compares with what one earlier run had shown.
@@ -174,7 +194,7 @@ func (r *Run) sinceRun(ctx context.Context, e earlierRun, own []store.Event) (ev
 		switch shown = shown || h.What == rulesEvent; {
 		case slices.Contains(carried, h.What):
 			events = append(events, h)
-		case shown && (h.What == goldEvent || h.What == planEvent && strings.Contains(h.Note, hadShown)):
+		case shown && (h.What == goldEvent || h.What == peopleEvent || h.What == planEvent && strings.Contains(h.Note, hadShown)):
 			event(sinceEvent, e.ID+": "+h.Note)
 		}
 	}

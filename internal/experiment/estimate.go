@@ -86,16 +86,17 @@ type Power struct {
 }
 
 // Quantities are the expected calls, tokens and cost of one arm or all arms.
-// Margins are null if the sample is too small, costs if a price is missing.
+// Margins are null if the sample is too small, costs if a price is missing, and tokens if
+// only programs answer, which alone know them.
 type Quantities struct {
-	Trials      int      `json:"trials"`
-	Calls       int      `json:"calls"`
-	Input       int      `json:"input_tokens"`
-	InputMargin *float64 `json:"input_tokens_margin"`
-	Output      int      `json:"max_output_tokens"`
-	CostUSD     *float64 `json:"max_cost_usd"`
-	CostMargin  *float64 `json:"max_cost_usd_margin"`
-	Assumed     []string `json:"assumed_output,omitempty"` // models without a limit: output and cost may be larger
+	Trials      int            `json:"trials"`
+	Calls       int            `json:"calls"`
+	Input       analyse.Tokens `json:"input_tokens"`
+	InputMargin *float64       `json:"input_tokens_margin"`
+	Output      analyse.Tokens `json:"max_output_tokens"`
+	CostUSD     *float64       `json:"max_cost_usd"`
+	CostMargin  *float64       `json:"max_cost_usd_margin"`
+	Assumed     []string       `json:"assumed_output,omitempty"` // models without a limit: output and cost may be larger
 }
 
 func quantitiesOf(e plan.Estimate) Quantities {
@@ -105,7 +106,11 @@ func quantitiesOf(e plan.Estimate) Quantities {
 			assumed[party.Model] = true
 		}
 	}
-	return Quantities{e.Trials, e.Calls, e.InputTokens, known(e.InputMargin), e.OutputTokens, known(e.CostUSD), known(e.CostMargin), slices.Sorted(maps.Keys(assumed))}
+	input, margin, output := analyse.Tokens(e.InputTokens), e.InputMargin, analyse.Tokens(e.OutputTokens)
+	if e.Calls > 0 && input == 0 && output == 0 {
+		input, margin, output = -1, math.NaN(), -1
+	}
+	return Quantities{e.Trials, e.Calls, input, known(margin), output, known(e.CostUSD), known(e.CostMargin), slices.Sorted(maps.Keys(assumed))}
 }
 
 func known(v float64) *float64 {

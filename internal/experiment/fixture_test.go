@@ -214,7 +214,7 @@ func TestFixtureSuite(t *testing.T) {
 			}
 		}
 	}
-	if _, err := db.SetPeople(ctx, r.Record, people, nil); err != nil {
+	if _, err := db.SetPeople(ctx, r.Record, people, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	result, err := r.Rescore(ctx, 0)
@@ -301,7 +301,7 @@ annotation: [{name: right, of: trial, judge: true, ask: [{name: right, type: cho
 			people = append(people, eval.PersonVerdict{Trial: eval.Trial{Item: it.ID, Arm: "always", Replicate: 1},
 				Verdict: eval.Verdict{Step: "right", Source: eval.ByHuman, By: "anna", Round: 1, Data: data, At: "2026-11-22T08:00:00Z"}})
 		}
-		if _, err := db.SetPeople(ctx, r.Record, people, nil); err != nil {
+		if _, err := db.SetPeople(ctx, r.Record, people, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		rescore(t, r)

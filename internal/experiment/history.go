@@ -20,8 +20,10 @@ import (
 // The kinds of event in the history of a run.
 const (
 	goldEvent = "gold changed"
-	planEvent = store.EventPlan
-	lateEvent = "late arm" // the note is its id
+	// peopleEvent says which verdicts of people came or changed after results had been shown.
+	peopleEvent = "verdicts of people"
+	planEvent   = store.EventPlan
+	lateEvent   = "late arm" // the note is its id
 	// judgeEvent names a setting of a judge that changed. An event of the plan follows when answers
 	// have been judged again.
 	judgeEvent = "judge changed"
@@ -77,6 +79,24 @@ func addEvents(ctx context.Context, db *store.DB, r *store.Run, events []store.E
 	return nil
 }
 
+// PeopleEvents are the events of verdicts of people that change in a run. Who has seen results knows
+// which answers would change them.
+func (r *Run) PeopleEvents(d store.PeopleDiff) (events []store.Event) {
+	if !r.Record.Analysed {
+		return nil
+	}
+	tasks := slices.AppendSeq(slices.Collect(maps.Keys(d.Lacking)), maps.Keys(d.Outdated)) // also of tasks that left the study
+	slices.Sort(tasks)
+	for _, task := range slices.Compact(tasks) {
+		var list counted
+		list.add(d.Lacking[task]-d.Changed[task], "verdict", "verdicts", "added")
+		list.add(d.Changed[task], "verdict", "verdicts", "changed")
+		list.add(d.Outdated[task], "verdict", "verdicts", "removed")
+		events = append(events, store.Event{At: r.env.Now(), What: peopleEvent, Note: "people, task " + task + ": " + strings.Join(list, ", ") + afterShown})
+	}
+	return events
+}
+
 // notesOf are the notes of the events of some kinds.
 func notesOf(events []store.Event, kinds ...string) (notes []string) {
 	for _, e := range events {
@@ -94,7 +114,7 @@ func (r *Run) addHistory(ctx context.Context, q *analyse.Question, events []stor
 			q.Run.History = append(q.Run.History, "after results were seen: "+change)
 		}
 	}
-	kinds := []string{planEvent, goldEvent, sinceEvent, elsewhereEvent}
+	kinds := []string{planEvent, goldEvent, peopleEvent, sinceEvent, elsewhereEvent}
 	for _, what := range groups {
 		kinds = append(kinds, what+groupEvent)
 		if changed := len(notesOf(events, what+groupEvent)) > 0; what == plan.Strata {

@@ -364,7 +364,7 @@ func (result Result) refresh(r *store.Run) error {
 	if err != nil {
 		return err
 	}
-	blind, err := discipline.BlindResults(book, discipline.OwnerOf(r.StudyPath, r.Study))
+	blind, err := discipline.BlindResults(book, discipline.OwnerOf(r.StudyPath, r.Study), r.Treatment)
 	if err != nil {
 		return err
 	}

@@ -310,21 +310,24 @@ var interactions = subject[analyse.Interaction]{names: []string{"a", "b", "metri
 func blind(name, doc string, better func(a, b analyse.Number) bool) function {
 	s := subject[analyse.BlindComparison]{names: pairs.names, apart: true, outside: true,
 		lacking: func(v view, names []string) string {
+			why := "there is no blind validation"
 			for _, b := range v.Blind {
 				_, has := b.Comparison(names[0], names[1], names[2])
 				switch {
 				case has || b.Withdrawn != "":
+				case b.OfOthers(names[:2]):
+					why = fmt.Sprintf("the blind validation %s; restore the arms, or validate them with a kit that `scruple blind build` makes of them", b)
 				case b.Committed != "":
 					return fmt.Sprintf("a blind validation is missing, %s", b)
 				default:
 					return fmt.Sprintf("the blind validation by %s, kit with SHA-256 %s, lacks the comparison or has no numbers of it", b.By, cmp.Or(b.Kit[:min(12, len(b.Kit))], "unknown"))
 				}
 			}
-			return "there is no blind validation"
+			return why
 		},
 		find: func(v view, names []string) (best analyse.BlindComparison, ok bool) {
 			for _, b := range v.Blind {
-				if b.Withdrawn != "" {
+				if b.Withdrawn != "" || b.OfOthers(names[:2]) {
 					continue
 				}
 				c, has := b.Comparison(names[0], names[1], names[2])
@@ -449,9 +452,9 @@ var functions = func() []function {
 				}
 				return 0
 			}),
-			outside.number("blind_runs", "number of blind validations by outsiders that have numbers", func(a *analyse.Analysis) (n analyse.Number) {
+			outside.number("blind_runs", "number of blind validations by outsiders that have numbers of arms as they are now", func(a *analyse.Analysis) (n analyse.Number) {
 				for _, b := range a.Blind {
-					if b.HasNumbers() {
+					if b.Counts() {
 						n++
 					}
 				}

@@ -14,10 +14,14 @@ import (
 // Folder is the name of the folder that has a ledger.
 const Folder = ".scruple"
 
-// roots are what the folder of a repository has, and kitFile what a kit has, which is one of its own.
+// roots are what the folder of a repository has.
 var roots = []string{".git", ".hg", ".jj", ".svn"}
 
-const kitFile = "KIT.json"
+// A kit, whose ledger is its own, has the file KitFile, whose format begins with KitFormat.
+const (
+	KitFile   = "KIT.json"
+	KitFormat = "scruple-kit/"
+)
 
 // OriginName is a file beside the ledger of a copied study, in a bundle or of a worker. It has
 // the from of [Find] where the study was, since a copy has its ledger beside the study.
@@ -105,8 +109,8 @@ func isKit(dir string) bool {
 		Format string            `json:"format"`
 		Files  map[string]string `json:"files"`
 	}
-	data, err := os.ReadFile(filepath.Join(dir, kitFile))
-	return err == nil && json.Unmarshal(data, &kit) == nil && strings.HasPrefix(kit.Format, "scruple-kit/") && len(kit.Files) > 0
+	data, err := os.ReadFile(filepath.Join(dir, KitFile))
+	return err == nil && json.Unmarshal(data, &kit) == nil && strings.HasPrefix(kit.Format, KitFormat) && len(kit.Files) > 0
 }
 
 // A Copied file belongs into [Folder] beside a copy of a study.

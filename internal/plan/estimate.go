@@ -323,8 +323,8 @@ func Usage(r eval.Request, count Counter) (u eval.Usage, assumed int) {
 
 func (d *dryAsker) Ask(_ context.Context, _ string, r eval.Request) (eval.Response, error) {
 	if strings.HasPrefix(r.Model, eval.PipelinePrefix) { // a program, whose tokens and scores are its own, or stored answers
-		if d.stage == eval.StageRun && math.IsNaN(d.price(r.Model, eval.Usage{})) {
-			d.mu.Lock()
+		if math.IsNaN(d.price(r.Model, eval.Usage{})) {
+			d.mu.Lock() // also the study's scorer
 			d.calls++
 			d.unpriced++
 			d.mu.Unlock()

@@ -241,7 +241,22 @@ func newModel(metric eval.Metric, x assumed, a study.Assumption) (model, error) 
 		if a.SD == 0 {
 			return model{}, fmt.Errorf("the metric has no bounds: state sd")
 		}
-		return model{quantile: centred(dist.Normal{Mean: x.value, SD: a.SD}.Quantile, x.value)}, nil
+		above := x.value - metric.Min
+		switch {
+		case math.IsInf(above, 0):
+			return model{quantile: centred(dist.Normal{Mean: x.value, SD: a.SD}.Quantile, x.value)}, nil
+		case above == 0:
+			return model{quantile: table{x.value}}, nil
+		case a.SD > mostSpread*above:
+			return model{}, fmt.Errorf("the standard deviation %v is too large for scores from %v on with the mean %v: want at most %.4g", a.SD, metric.Min, x.value, mostSpread*above)
+		}
+		// Counts, costs and times are not below their least, and a few are far above the others.
+		gamma := dist.ChiSquared{DF: 2 * above * above / (a.SD * a.SD)}
+		q := centred(gamma.Quantile, above)
+		for i := range q {
+			q[i] += metric.Min
+		}
+		return model{quantile: q}, nil
 	}
 	mean := (x.value - metric.Min) / width
 	most := math.Sqrt(mean * (1 - mean))
@@ -258,6 +273,10 @@ func newModel(metric eval.Metric, x assumed, a study.Assumption) (model, error) 
 	}
 	return model{quantile: q}, nil
 }
+
+// mostSpread is the largest standard deviation of scores without an upper bound over their mean, of
+// which a table still holds the few that are not 0.
+const mostSpread = 20
 
 // A table holds quantiles at evenly spaced probabilities, each for its interval.
 type table []float64

@@ -76,10 +76,11 @@ func (b *builder) suiteBlocks(summary bool, in shown) []block {
 func (b *builder) answers() []answer {
 	list := mapped(b.primaryComparisons(), b.sentence)
 	if len(list) == 0 {
-		list = append(list, answer{
-			Text: "The study names no primary comparison: the results below are only descriptive.",
-			Tone: unsure,
-		})
+		named := "The study names no primary comparison"
+		if slices.ContainsFunc(b.a.Comparisons, func(c analyse.Comparison) bool { return c.Primary }) {
+			named += " on a primary metric"
+		}
+		list = append(list, answer{Text: named + ": the results below are only descriptive.", Tone: unsure})
 	}
 	return list
 }

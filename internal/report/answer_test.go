@@ -1,6 +1,8 @@
 package report
 
 import (
+	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -104,6 +106,10 @@ func TestNoPrimaryComparison(t *testing.T) {
 	if got := b.answers(); len(got) != 1 || !strings.Contains(got[0].Text, "names no primary comparison") {
 		t.Errorf("answers: %v", got)
 	}
+	b.a.Comparisons[0].Primary, b.a.Comparisons[0].Metric = true, "secondary"
+	if got := b.answers(); len(got) != 1 || !strings.Contains(got[0].Text, "names no primary comparison on a primary metric") {
+		t.Errorf("answers without a primary metric: %v", got)
+	}
 }
 
 func TestBanner(t *testing.T) {
@@ -181,5 +187,32 @@ func TestBeside(t *testing.T) {
 		if i >= len(got) || !strings.HasPrefix(got[i], want) || strings.Contains(got[i], "it says otherwise than what decides") != (i == 1) {
 			t.Errorf("remarks %q, want %q", got, want)
 		}
+	}
+}
+
+// An arm that marks spans in texts without any has worse F1 and loses no item: the other arm has
+// nothing to count there.
+func TestWinsSayWhatTheyLeaveOut(t *testing.T) {
+	t.Parallel()
+	r := load(t, "study")
+	at := slices.IndexFunc(r.Analysis.Comparisons, func(c analyse.Comparison) bool { return c.Metric == "hallucination_rate" })
+	c := &r.Analysis.Comparisons[at]
+	say := func() string {
+		return render(t, r, func(w io.Writer, r Report) error {
+			return Differences{Analysis: r.Analysis}.Terminal(w, TerminalOptions{Width: 300})
+		})
+	}
+	if out := say(); strings.Contains(out, "nothing to count") {
+		t.Errorf("all pairs are won, tied or lost:\n%s", out)
+	}
+	c.Wins, c.Ties, c.Losses, c.Pairs = 6, 54, 0, 140
+	if out := say(); !strings.Contains(out, "An item on which one arm has nothing to count is none of them") {
+		t.Errorf("n is 140, the record 6/54/0, and nothing says why:\n%s", out)
+	}
+	for i := range r.Analysis.Metrics {
+		r.Analysis.Metrics[i].Pooling = eval.ByEstimator
+	}
+	if out := say(); strings.Contains(out, "0/0/0") || strings.Contains(out, "nothing to count") {
+		t.Errorf("an estimate over all items is not won by items:\n%s", out)
 	}
 }

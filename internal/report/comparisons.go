@@ -97,7 +97,7 @@ func (b *builder) differences(caption string, cs []analyse.Comparison) *table {
 		}
 		difference := cell{Text: s.Value(c.Diff, true), Refs: t.Notes.refs(b.reasons(c, false))}
 		p, pAdjusted := b.pCells(c, t, adjusted)
-		t.add(pair, metric, difference, words(s.Interval(c.Low, c.High, true)), p, pAdjusted, number(c.Pairs), words(record(c)))
+		t.add(pair, metric, difference, words(s.Interval(c.Low, c.High, true)), p, pAdjusted, number(c.Pairs), words(b.wins(c)))
 	}
 	if !adjusted {
 		t.without(5)
@@ -107,7 +107,7 @@ func (b *builder) differences(caption string, cs []analyse.Comparison) *table {
 		t.without(3)
 	}
 	t.Keys = 2
-	t.Legend = []string{"W/T/L: items on which A wins, ties, loses. ↑ higher is better, ↓ lower is better."}
+	t.Legend = []string{b.winsLegend(cs) + " ↑ higher is better, ↓ lower is better."}
 	switch {
 	case onePair:
 		t.without(0)
@@ -116,7 +116,7 @@ func (b *builder) differences(caption string, cs []analyse.Comparison) *table {
 		t.without(1)
 		t.Keys = 1
 		m := b.metric(metrics[0])
-		t.Caption, t.Lead, t.Legend = caption+" in "+m.Title, direction(m), []string{"W/T/L: items on which A wins, ties, loses."}
+		t.Caption, t.Lead, t.Legend = caption+" in "+m.Title, direction(m), []string{b.winsLegend(cs)}
 	}
 	return t
 }
@@ -153,7 +153,7 @@ func (b *builder) strataForest(q question) (t *table, differ bool) {
 
 func (b *builder) differenceRow(group string, label cell, c analyse.Comparison) measuredRow {
 	return measuredRow{group: group, label: label, href: b.href(behindComparison(c)), Measured: eval.Measured{Value: c.Diff, Low: c.Low, High: c.High, N: c.Pairs},
-		more: []cell{words(record(c))}, reasons: b.reasons(c, false)}
+		more: []cell{words(b.wins(c))}, reasons: b.reasons(c, false)}
 }
 
 // charted is a forest plot: differences around a line at 0.
@@ -187,9 +187,25 @@ func (b *builder) reasons(c analyse.Comparison, all bool) []string {
 	return list
 }
 
-// record formats wins, ties and losses of A.
-func record(c analyse.Comparison) string {
+// wins formats wins, ties and losses of A; a dash for estimates over all items, of which none
+// has a score to win by.
+func (b *builder) wins(c analyse.Comparison) string {
+	if b.metric(c.Metric).Pooling == eval.ByEstimator {
+		return say.Dash
+	}
 	return say.Count(c.Wins) + "/" + say.Count(c.Ties) + "/" + say.Count(c.Losses)
+}
+
+// winsLegend explains [builder.wins]: an item on which one arm has nothing to count, 0/0, counts in a
+// difference of pooled values without being won or lost.
+func (b *builder) winsLegend(cs []analyse.Comparison) string {
+	legend := "W/T/L: items on which A wins, ties, loses."
+	if slices.ContainsFunc(cs, func(c analyse.Comparison) bool {
+		return b.metric(c.Metric).Pooling == eval.RatioOfSums && c.Wins+c.Ties+c.Losses < c.Pairs
+	}) {
+		legend += " An item on which one arm has nothing to count is none of them, but is in n and in the difference."
+	}
+	return legend
 }
 
 // comparisonReasons returns why a comparison is undefined, and the warnings of the
@@ -278,9 +294,9 @@ func (b *builder) testTable(cs []analyse.Comparison) *table {
 		if c.DF.Defined() {
 			tested.Detail = []string{"df = " + say.Degrees(c.DF)}
 		}
-		t.add(b.pairCell(c), words(m.Title+arrow(m)), difference, n, d, words(record(c)), p, adjusted, tested, words(c.Method))
+		t.add(b.pairCell(c), words(m.Title+arrow(m)), difference, n, d, words(b.wins(c)), p, adjusted, tested, words(c.Method))
 	}
-	t.Legend = []string{"W/T/L: items on which A wins, ties, loses. d: Cohen's d for pairs. Unpaired: items with a value for only one arm."}
+	t.Legend = []string{b.winsLegend(cs) + " d: Cohen's d for pairs. Unpaired: items with a value for only one arm."}
 	switch {
 	case b.a.Run.Exploratory():
 		t.Caption = "Effects"

@@ -55,6 +55,7 @@ type Tracking struct {
 
 	order   []string
 	list    *table.Table
+	id      int // column of the list
 	record  Record
 	started bool
 	lines   int // of the file
@@ -90,7 +91,7 @@ func OpenTracking(sample string, target int) (*Tracking, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.list = list
+	t.list, t.id = list, id
 	for _, r := range list.Rows {
 		t.order = append(t.order, r.Text(id))
 	}
@@ -211,8 +212,8 @@ func (t *Tracking) Add(p Processed, now time.Time) (Processed, error) {
 	return p, nil
 }
 
-// ID is the column that names a report.
-func (t *Tracking) ID() string { return t.record.ID }
+// ID is the column that names a report, as the header has it.
+func (t *Tracking) ID() string { return t.list.Header[t.id] }
 
 // A Taken is a report of which a fragment was taken, with its row of the sample.
 type Taken struct {

@@ -7,6 +7,7 @@ package spanfile
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/text"
@@ -41,6 +42,18 @@ const (
 	UTF16      = text.UTF16
 	Bytes      = text.Bytes
 )
+
+// Lower is a text in lower case with the offsets of s. A letter whose lower case has another
+// length, such as İ, stays as it is.
+func Lower(s string) string {
+	lower := []byte(s)
+	for at, r := range s {
+		if l := unicode.ToLower(r); l != r && utf8.RuneLen(l) == utf8.RuneLen(r) {
+			utf8.EncodeRune(lower[at:], l)
+		}
+	}
+	return string(lower)
+}
 
 // A Ruler places spans in one text.
 type Ruler struct {

@@ -180,3 +180,16 @@ func BenchmarkFind(b *testing.B) {
 		})
 	}
 }
+
+// Lower case keeps offsets, whatever the text.
+func TestLower(t *testing.T) {
+	if got := spanfile.Lower("Straße \u0130 ÀÉ 273 \u212a \u023a"); got != "straße \u0130 àé 273 \u212a \u023a" {
+		t.Errorf("got %q", got)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		s := string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) + rapid.String().Draw(t, "text")
+		if lower := spanfile.Lower(s); len(lower) != len(s) || spanfile.Lower(lower) != lower {
+			t.Fatalf("%q → %q", s, lower)
+		}
+	})
+}

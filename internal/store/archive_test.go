@@ -46,7 +46,7 @@ func finish(t *testing.T, db *store.DB, r *store.Run, p *plan.Plan) {
 		t.Fatal(err)
 	}
 	person := eval.Verdict{Step: "s", Source: eval.ByHuman, By: "anna", At: "2026-11-21T02:03:04Z", Data: []byte("no")}
-	if d, err := db.SetPeople(t.Context(), r, []eval.PersonVerdict{{Trial: eval.Trial{Item: "doc-001"}, Verdict: person}, {Trial: p.Trial(0), Verdict: person}}, nil); d.Len() != 2 || err != nil {
+	if d, err := db.SetPeople(t.Context(), r, []eval.PersonVerdict{{Trial: eval.Trial{Item: "doc-001"}, Verdict: person}, {Trial: p.Trial(0), Verdict: person}}, nil, nil); d.Len() != 2 || err != nil {
 		t.Fatal(d, err)
 	}
 	rescore(t, db, r, 1)

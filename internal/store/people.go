@@ -10,8 +10,9 @@ import (
 )
 
 // PeopleDiff is how verdicts of people differ from those in force: of each step, those that a
-// run lacks, those that no longer count, and those in force of people whose answers are away.
-type PeopleDiff struct{ Lacking, Outdated, Away map[string]int }
+// run lacks, those of them that replace another one, those that no longer count, and those in
+// force of people whose answers are away.
+type PeopleDiff struct{ Lacking, Changed, Outdated, Away map[string]int }
 
 // Len counts the verdicts that differ.
 func (d PeopleDiff) Len() (n int) {
@@ -26,13 +27,19 @@ func (d PeopleDiff) Len() (n int) {
 // SetPeople makes the verdicts in list those of people that are in force, in one transaction:
 // it appends what the run lacks, and what is not in list becomes stale, but not what people said
 // whose answers to a step are away: nothing shows that it changed. Verdicts on trials that the run
-// does not have are left out.
-func (db *DB) SetPeople(ctx context.Context, run *Run, list []eval.PersonVerdict, away func(step, person string) bool) (PeopleDiff, error) {
+// does not have are left out. events are recorded with what changes; nil for none.
+func (db *DB) SetPeople(ctx context.Context, run *Run, list []eval.PersonVerdict, away func(step, person string) bool, events func(PeopleDiff) []Event) (PeopleDiff, error) {
 	d, err := db.PeopleDiff(ctx, run, list, away)
 	if err != nil || d.Len() == 0 {
 		return d, err
 	}
-	err = db.rewrite(ctx, run, func(x *steps) { d = x.people(run, list, away, true) })
+	err = db.rewrite(ctx, run, func(x *steps) {
+		if d = x.people(run, list, away, true); events != nil {
+			for _, e := range events(d) {
+				x.addEvent(run, e)
+			}
+		}
+	})
 	return d, err
 }
 
@@ -57,7 +64,7 @@ type personKey struct {
 // people compares verdicts of people with those in force, and puts them in force if set says so.
 func (x *steps) people(run *Run, said []eval.PersonVerdict, away func(step, person string) bool, set bool) PeopleDiff {
 	const ofOne = ` run = ? AND source = ? AND trial = ? AND item = ? AND unit = ? AND step = ? AND judge = ? AND round = ?`
-	d, has := PeopleDiff{map[string]int{}, map[string]int{}, map[string]int{}}, map[personKey]bool{}
+	d, has := PeopleDiff{map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}}, map[personKey]bool{}
 	for _, v := range said {
 		id := int64(0)
 		if v.Trial.Arm != "" {
@@ -76,6 +83,9 @@ func (x *steps) people(run *Run, said []eval.PersonVerdict, away func(step, pers
 		}
 		if x.err == nil && (none || !bytes.Equal(data, v.Data)) {
 			d.Lacking[v.Step]++
+			if !none {
+				d.Changed[v.Step]++
+			}
 			if set {
 				x.exec(insertions[intoVerdicts].rows(1), verdictRow(run, v.Trial.Item, id, &v.Verdict)...)
 			}

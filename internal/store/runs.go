@@ -293,6 +293,21 @@ func (db *DB) PlannedItems(ctx context.Context, run *Run) (map[string]eval.Item,
 	return db.items(ctx, `run = ? AND item IN (SELECT item FROM trials WHERE run = ? AND place >= 0)`, run, run)
 }
 
+// Sharing returns those of other runs, by number, that have or had an item with an input of the
+// run, and those whose rows are in an archive.
+func (db *DB) Sharing(ctx context.Context, run *Run, others []*Run) (map[int64]bool, error) {
+	sharing, args := map[int64]bool{}, []any{run}
+	for _, o := range others {
+		args = append(args, o)
+	}
+	if len(others) == 0 {
+		return sharing, nil
+	}
+	return sharing, visit(ctx, db, `WITH own AS (SELECT input FROM items WHERE run = ?)
+		SELECT n FROM runs WHERE n IN (`+among(len(others))+`) AND (archive IS NOT NULL OR
+			EXISTS (SELECT 1 FROM items WHERE run = n AND input IN (SELECT input FROM own)))`, args, func(r struct{ N int64 }) { sharing[r.N] = true })
+}
+
 func (db *DB) items(ctx context.Context, where string, args ...any) (map[string]eval.Item, error) {
 	type row struct{ ID, Input, Gold string }
 	items := map[string]eval.Item{}

@@ -414,7 +414,7 @@ func testVerdicts(t *testing.T, place place) {
 	}
 	itself := eval.Trial{Item: trial.Item}
 	if _, err := db.SetPeople(t.Context(), r, []eval.PersonVerdict{{Trial: trial, Verdict: human("anna", 1, "no")}, {Trial: trial, Verdict: human("ben", 1, "no")},
-		{Trial: trial, Verdict: human("anna", 1, "yes")}, {Trial: trial, Verdict: human("anna", 2, "no")}, {Trial: itself, Verdict: human("ben", 1, "hard")}}, nil); err != nil {
+		{Trial: trial, Verdict: human("anna", 1, "yes")}, {Trial: trial, Verdict: human("anna", 2, "no")}, {Trial: itself, Verdict: human("ben", 1, "hard")}}, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	rule.Round = 1
@@ -464,25 +464,30 @@ func testVerdictsOfPeopleThatNoLongerCount(t *testing.T, place place) {
 	itself := eval.Trial{Item: trial.Item}
 	was, anna, ben := of(trial, "label", "anna", "no"), of(trial, "label", "anna", "yes"), of(trial, "label", "ben", "no")
 	hard := of(itself, "hard", "ben", "hard")
+	set := func(ctx context.Context, r *store.Run, list []eval.PersonVerdict, away func(step, person string) bool) (store.PeopleDiff, error) {
+		return db.SetPeople(ctx, r, list, away, func(d store.PeopleDiff) []store.Event {
+			return []store.Event{{What: "people", Note: fmt.Sprint(d.Len())}}
+		})
+	}
 	for _, s := range []struct {
-		name              string
-		said              []eval.PersonVerdict
-		lacking, outdated map[string]int
-		onTrial, onItem   []eval.Verdict
-		away              string // whose answers are not here
+		name                       string
+		said                       []eval.PersonVerdict
+		lacking, changed, outdated map[string]int
+		onTrial, onItem            []eval.Verdict
+		away                       string // whose answers are not here
 	}{
-		{"first", []eval.PersonVerdict{was, ben, hard}, map[string]int{"label": 2, "hard": 1}, map[string]int{}, []eval.Verdict{was.Verdict, ben.Verdict, rule}, []eval.Verdict{hard.Verdict}, ""},
-		{"away", []eval.PersonVerdict{was}, map[string]int{}, map[string]int{}, []eval.Verdict{was.Verdict, ben.Verdict, rule}, []eval.Verdict{hard.Verdict}, "ben"},
-		{"corrected", []eval.PersonVerdict{anna, ben, hard}, map[string]int{"label": 1}, map[string]int{}, []eval.Verdict{anna.Verdict, ben.Verdict, rule}, []eval.Verdict{hard.Verdict}, ""},
-		{"gone", []eval.PersonVerdict{ben}, map[string]int{}, map[string]int{"label": 1, "hard": 1}, []eval.Verdict{ben.Verdict, rule}, nil, ""},
-		{"still gone", []eval.PersonVerdict{ben}, map[string]int{}, map[string]int{}, []eval.Verdict{ben.Verdict, rule}, nil, ""},
-		{"back", []eval.PersonVerdict{anna, ben, hard}, map[string]int{"label": 1, "hard": 1}, map[string]int{}, []eval.Verdict{anna.Verdict, ben.Verdict, rule}, []eval.Verdict{hard.Verdict}, ""},
+		{"first", []eval.PersonVerdict{was, ben, hard}, map[string]int{"label": 2, "hard": 1}, map[string]int{}, map[string]int{}, []eval.Verdict{was.Verdict, ben.Verdict, rule}, []eval.Verdict{hard.Verdict}, ""},
+		{"away", []eval.PersonVerdict{was}, map[string]int{}, map[string]int{}, map[string]int{}, []eval.Verdict{was.Verdict, ben.Verdict, rule}, []eval.Verdict{hard.Verdict}, "ben"},
+		{"corrected", []eval.PersonVerdict{anna, ben, hard}, map[string]int{"label": 1}, map[string]int{"label": 1}, map[string]int{}, []eval.Verdict{anna.Verdict, ben.Verdict, rule}, []eval.Verdict{hard.Verdict}, ""},
+		{"gone", []eval.PersonVerdict{ben}, map[string]int{}, map[string]int{}, map[string]int{"label": 1, "hard": 1}, []eval.Verdict{ben.Verdict, rule}, nil, ""},
+		{"still gone", []eval.PersonVerdict{ben}, map[string]int{}, map[string]int{}, map[string]int{}, []eval.Verdict{ben.Verdict, rule}, nil, ""},
+		{"back", []eval.PersonVerdict{anna, ben, hard}, map[string]int{"label": 1, "hard": 1}, map[string]int{}, map[string]int{}, []eval.Verdict{anna.Verdict, ben.Verdict, rule}, []eval.Verdict{hard.Verdict}, ""},
 	} {
-		want := store.PeopleDiff{Lacking: s.lacking, Outdated: s.outdated, Away: map[string]int{}}
+		want := store.PeopleDiff{Lacking: s.lacking, Changed: s.changed, Outdated: s.outdated, Away: map[string]int{}}
 		if s.away != "" {
 			want.Away = map[string]int{"label": 1, "hard": 1}
 		}
-		for _, compare := range []func(context.Context, *store.Run, []eval.PersonVerdict, func(step, person string) bool) (store.PeopleDiff, error){db.PeopleDiff, db.SetPeople} {
+		for _, compare := range []func(context.Context, *store.Run, []eval.PersonVerdict, func(step, person string) bool) (store.PeopleDiff, error){db.PeopleDiff, set} {
 			got, err := compare(t.Context(), r, s.said, func(_, person string) bool { return person == s.away })
 			if d := cmp.Diff(want, got); d != "" || err != nil {
 				t.Errorf("%s: %v (-want +got)\n%s", s.name, err, d)

@@ -33,8 +33,8 @@ type Task struct {
 	Draw        int        `json:"draw,omitempty" jsonschema:"minimum=0,description=Number of items or trials to draw at random (default all)"`
 	Seed        *int64     `json:"seed,omitempty" jsonschema:"description=Seed of the draw (default execution.seed)"`
 	Double      *float64   `json:"double,omitempty" jsonschema:"minimum=0,maximum=1,description=Share of the subjects\\, drawn at random\\, that everyone after the first person answers too (default 1)"`
-	People      []string   `json:"people,omitempty" jsonschema:"uniqueItems=true,description=Who answers\\, and nobody else: the first one all subjects\\, the others the share double (default: the names of --as)"`
-	Adjudicator string     `json:"adjudicator,omitempty" jsonschema:"description=Who decides on answers that differ\\, and nobody else"`
+	People      []string   `json:"people,omitempty" jsonschema:"uniqueItems=true,pattern=^[a-z0-9]([a-z0-9_-]{0\\,62}[a-z0-9])?$,description=Who answers\\, and nobody else: the first one all subjects\\, the others the share double (default: the names of --as)"`
+	Adjudicator string     `json:"adjudicator,omitempty" jsonschema:"pattern=^[a-z0-9]([a-z0-9_-]{0\\,62}[a-z0-9])?$,description=Who decides on answers that differ\\, and nobody else" jsonschema_extras:"errorMessage=want a name of lower-case letters and digits with - or _ inside"`
 
 	Again   Again    `json:"again,omitempty" jsonschema:"description=Subjects that a person answers a second time"`
 	Memo    []string `json:"memo,omitempty" jsonschema:"description=Topics on which the person writes notes beside the answers"`
@@ -42,6 +42,8 @@ type Task struct {
 	Session int      `json:"session,omitempty" jsonschema:"minimum=0,description=Number of answers after which a break is suggested (default 20)"`
 	// Judge says that the answers measure the judge of the suite.
 	Judge bool `json:"judge,omitempty" jsonschema:"description=Compare the first question with the judge of the suite in the report; its first option is a yes"`
+	// Criteria are those that the judge has beside its question, if the answers measure it.
+	Criteria []string `json:"-"`
 }
 
 // Declaration is what is suggested to who locks the answers.
@@ -126,6 +128,7 @@ var showed = map[string][]string{"pair": {"lead", "raw"}, "codes": {"lead", "pag
 
 // Former is the full task as older versions completed it.
 func (t Task) Former() Task {
+	t.Criteria = nil
 	if former := showed[t.Kind]; former != nil && slices.Equal(t.Show, kinds()[t.Kind].Show) {
 		t.Show = former
 	}

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -30,18 +32,33 @@ type checker struct {
 
 const schemaURL = "study:///schema"
 
+// A schema is what a type of study is checked with: as plain JSON values, and compiled.
+type schema struct {
+	document map[string]any
+	compiled *jsonschema.Schema
+}
+
+// schemas has the schema of each type, which takes longer to make than to use, as a function.
+var schemas sync.Map
+
+func schemaOf(t reflect.Type) schema {
+	made, _ := schemas.LoadOrStore(t, sync.OnceValue(func() schema {
+		s, c := document(reflectSchema(t)), jsonschema.NewCompiler()
+		if err := c.AddResource(schemaURL, s); err != nil {
+			panic("study: schema is not one: " + err.Error())
+		}
+		return schema{s, c.MustCompile(schemaURL)}
+	}))
+	return made.(func() schema)()
+}
+
 // check returns everything in the tree that the schema refuses.
-func check(root *node, schema map[string]any) error {
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource(schemaURL, schema); err != nil {
-		panic("study: schema is not one: " + err.Error())
-	}
+func check(root *node, s schema) error {
 	var invalid *jsonschema.ValidationError
-	err := c.MustCompile(schemaURL).Validate(root.plain())
-	if !errors.As(err, &invalid) {
+	if err := s.compiled.Validate(root.plain()); !errors.As(err, &invalid) {
 		return err
 	}
-	ch := checker{root: root, schema: schema, meant: map[string]bool{}}
+	ch := checker{root: root, schema: s.document, meant: map[string]bool{}}
 	leaves := findings(invalid, nil)
 	for _, f := range leaves {
 		if k, ok := f.ErrorKind.(*fault.AdditionalProperties); ok {

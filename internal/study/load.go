@@ -66,11 +66,11 @@ func Load(path string, overrides []string, into Any) (*File, error) {
 
 // load validates a study and decodes it.
 func (f *File) load(into Any) error {
-	s := document(reflectSchema(reflect.TypeOf(into)))
+	s := schemaOf(reflect.TypeOf(into))
 	if err := check(f.root, s); err != nil {
 		return err
 	}
-	fill(s, f.root)
+	fill(s.document, f.root)
 	if err := f.decode(into); err != nil {
 		return err
 	}

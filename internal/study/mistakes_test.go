@@ -162,6 +162,8 @@ func TestMistakes(t *testing.T) {
 			`study.yaml:3:29: comparisons[1]: a and b are both "x": want two different arms`},
 		{"a key that was dropped", minimal("statistics: {cluster_by: document}"),
 			`study.yaml:3:14: unknown key "cluster_by" in statistics: want one of alpha, beside, correction, intervals, looks, max_unscored, method, random, resamples`},
+		{"counts with a range", minimal("metrics: {own: [{name: errors, counts: true, max: 9}]}"),
+			`study.yaml:3:17: metrics.own[0]: metric "errors": counts are from 0 on, without a largest: want one of counts, unbounded, binary, and a range of min and max`},
 		{"a negative weight", minimal("metrics: {composite_weights: {value: 1.5, page: -0.5}}"),
 			`study.yaml:3:43: metrics.composite_weights.page: want at least 0, got -0.5`},
 		{"a condition named twice", minimal("decide: {require: [{name: a, that: x}, {name: a, that: y}]}"),

@@ -224,14 +224,18 @@ type Metrics struct {
 	Own       []Metric `json:"own,omitempty" jsonschema:"description=Metrics of the study: of scores that come with the data or from a scorer"`
 }
 
+// MostScore is the largest score, and -MostScore the smallest: sums of squares stay finite.
+const MostScore = 1e100
+
 // A Metric is one of the study. Its scores are from Min to Max, 0 and 1 by default.
 type Metric struct {
 	Name          string   `json:"name" jsonschema:"required,minLength=1,maxLength=64,pattern=^[A-Za-z_][A-Za-z0-9_.-]*$,description=Name of the metric in rules\\, and of its column or key" jsonschema_extras:"errorMessage=want a name of letters\\, digits and _ . - that begins with a letter"`
 	Title         string   `json:"title,omitempty" jsonschema:"description=Name in reports (default: the name)"`
 	Doc           string   `json:"doc,omitempty" jsonschema:"description=What is measured\\, for the report"`
-	Min           *float64 `json:"min,omitempty" jsonschema:"description=The lowest possible score (default 0)"`
-	Max           *float64 `json:"max,omitempty" jsonschema:"description=The highest possible score (default 1)"`
+	Min           *float64 `json:"min,omitempty" jsonschema:"minimum=-1e100,maximum=1e100,description=The lowest possible score (default 0)"`
+	Max           *float64 `json:"max,omitempty" jsonschema:"minimum=-1e100,maximum=1e100,description=The highest possible score (default 1)"`
 	Unbounded     bool     `json:"unbounded,omitempty" jsonschema:"description=Scores have no lowest and highest value: missing ones are then taken for the lowest and highest of the study"`
+	Counts        bool     `json:"counts,omitempty" jsonschema:"description=Every score is a number of events\\, such as errors\\, of which an item may have any number: intervals allow for several where none were seen"`
 	Binary        bool     `json:"binary,omitempty" jsonschema:"description=Every score is pass or fail\\, 1 or 0"`
 	LowerIsBetter bool     `json:"lower_is_better,omitempty"`
 	Explains      bool     `json:"explains,omitempty" jsonschema:"description=It explains results and must not decide them"`
@@ -249,8 +253,11 @@ type Scorer struct {
 // Range returns the lowest and the highest score.
 func (m Metric) Range() (low, high float64) {
 	low, high = 0, 1
-	if m.Unbounded {
+	switch {
+	case m.Unbounded:
 		low, high = math.Inf(-1), math.Inf(1)
+	case m.Counts:
+		high = math.Inf(1)
 	}
 	if m.Min != nil {
 		low = *m.Min

@@ -110,6 +110,8 @@ func (v *validator) metrics(own []Metric) {
 			v.errorf(path, "metric %s has a range from %v to %v: want min below max", quote(m.Name), low, high)
 		case m.Unbounded && (m.Min != nil && m.Max != nil || m.Binary), m.Binary && (low != 0 || high != 1):
 			v.errorf(path, "metric %s: want one of unbounded, binary, and a range of min and max", quote(m.Name))
+		case m.Counts && (m.Unbounded || m.Binary || m.Min != nil || m.Max != nil):
+			v.errorf(path, "metric %s: counts are from 0 on, without a largest: want one of counts, unbounded, binary, and a range of min and max", quote(m.Name))
 		}
 	}
 }

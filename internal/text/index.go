@@ -82,7 +82,7 @@ func (x *Index) Pages() []Page { return x.pages }
 // Has reports whether the document contains the quote, comparing minimal forms. It
 // returns false for an empty quote.
 func (x *Index) Has(quote string) bool {
-	q := Minimal(unmarked(quote))
+	q := Minimal(Unmarked(quote))
 	return q != "" && strings.Contains(x.text, q)
 }
 
@@ -107,7 +107,7 @@ func (x *Index) Holds(t Type, value string) bool {
 // BeginsOn reports whether the quote stands in the document and begins on the page
 // of this number.
 func (x *Index) BeginsOn(quote string, page int) bool {
-	q := Minimal(unmarked(quote))
+	q := Minimal(Unmarked(quote))
 	if q == "" {
 		return false
 	}
@@ -131,7 +131,7 @@ func (x *Index) BeginsOn(quote string, page int) bool {
 // begins or ends inside a character that has several in its normal form (a
 // ligature, a fraction) is taken to cover the whole character.
 func (x *Index) Find(quote string) []Occurrence {
-	q := Minimal(unmarked(quote))
+	q := Minimal(Unmarked(quote))
 	if q == "" {
 		return nil
 	}
@@ -328,9 +328,9 @@ func isBlank(s string) bool {
 // clip shortens a text for an error message.
 func clip(s string) string { return Shorten(s, 60) }
 
-// unmarked removes page markers from a quote that was copied across a page break,
+// Unmarked removes page markers from a quote that was copied across a page break,
 // since they are not part of the searched text.
-func unmarked(quote string) string {
+func Unmarked(quote string) string {
 	if !strings.Contains(quote, markerPrefix) {
 		return quote
 	}
@@ -354,7 +354,7 @@ func (x *Index) HasTypography(quote string) bool {
 		return false
 	}
 	for i, text := range x.typographic() {
-		if q := foldTypography(unmarked(quote), lineEndJoins[i]); q != "" && strings.Contains(text, q) {
+		if q := foldTypography(Unmarked(quote), lineEndJoins[i]); q != "" && strings.Contains(text, q) {
 			return true
 		}
 	}

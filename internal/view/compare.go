@@ -226,10 +226,9 @@ func (v *Viewer) reworded(ctx context.Context, a, b *side) (int, error) {
 	}
 	others, err := v.DB.Items(ctx, b.Run)
 	but := map[string]bool{}
-	for id, it := range items {
-		if o, ok := others[id]; ok && (o.Input != it.Input || o.Gold != it.Gold) {
-			but[id] = true
-		}
+	asked, regraded := experiment.Differing(items, others)
+	for _, id := range slices.Concat(asked, regraded) {
+		but[id] = true
 	}
 	a.but, b.but = but, but
 	return len(but), err

@@ -242,7 +242,7 @@ func (q *question) words(words Judging) string {
 		for i := range holes {
 			holes[i] = strings.TrimSpace(holes[i])
 		}
-		return strings.NewReplacer(append(holes, "{{CRITERIA}}", strings.TrimSpace(words.List()))...).Replace(prompt) + "\n\n"
+		return strings.NewReplacer(append(holes, kit.HoleCriteria, strings.TrimSpace(words.List()))...).Replace(prompt) + "\n\n"
 	}
 	claim := block("claim", q.claim)
 	if q.fromGold {

@@ -23,6 +23,7 @@ func TestGoldContradictions(t *testing.T) {
 		{`{"field":"total_amount","exists_in_document":true,"correct_value":12.50,"evidence_quote":"Total:   12.50"}`, ""},
 		{`{"field":"total_amount","exists_in_document":true,"correct_value":"12.50","evidence_must_contain":"12.50","evidence_quote":null,"page":null,"candidate_values":[]}`, ""},
 		{`{"field":"total_amount","exists_in_document":true,"correct_value":"12.50","evidence_quote":"12.50 Due: March"}`, ""}, // across pages
+		{`{"field":"invoice_number","exists_in_document":true,"correct_value":"12.50 Due","evidence_quote":"Total: 12.50\n---PAGE 2---\nDue","page":1}`, ""},
 		{`{"field":"total_amount","exists_in_document":false,"correct_value":null,"acceptable_values":[]}`, ""},
 		{`{"field":"total_amount","exists_in_document":true,"is_ambiguous":true,"candidate_values":["1","2"],"note":"two totals"}`, ""},
 

@@ -122,10 +122,9 @@ func (b *bench) Gold(item string, of []eval.UnitGold) ([]byte, error) {
 	made := Document{ID: item, Schema: d.Schema, Text: d.Text}
 	for _, u := range b.flat(item, of) {
 		exists := !u.Missing
-		g := Gold{Field: u.Unit, Exists: &exists, Quote: u.Quote, Page: u.Page}
+		g := Gold{Field: u.Unit, Exists: &exists, Ambiguous: u.Ambiguous, Quote: u.Quote, Page: u.Page}
 		switch {
-		case len(u.Values) > 1:
-			g.Ambiguous = true
+		case u.Ambiguous:
 			for _, v := range u.Values {
 				g.Candidates = append(g.Candidates, literal(v))
 			}
@@ -178,8 +177,8 @@ func (b *bench) Same(item string, x, y eval.UnitGold) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if x.Missing || y.Missing {
-		return x.Missing == y.Missing, nil
+	if x.Missing || y.Missing || x.Ambiguous != y.Ambiguous {
+		return x.Missing && y.Missing, nil
 	}
 	covers := func(values, other []string) bool {
 		set := text.NewSet(f.Type)

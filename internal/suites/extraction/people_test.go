@@ -37,6 +37,15 @@ func TestFieldsForPeople(t *testing.T) {
 			t.Errorf("%s takes %q: %v", c.field, c.unfit, err)
 		}
 	}
+	for _, values := range [][]string{{"2030-03-01"}, {"2030-03-01", "March 1, 2030"}} {
+		unclear := eval.UnitGold{Unit: "end", Ambiguous: true, Values: values}
+		if _, err := b.Gold("d", []eval.UnitGold{unclear}); err == nil || !strings.Contains(err.Error(), "list at least two") {
+			t.Errorf("an ambiguous field with the one value %q: %v", values, err)
+		}
+		if same, err := b.Same("d", unclear, eval.UnitGold{Unit: "end", Values: values[:1]}); err != nil || same {
+			t.Errorf("ambiguous and present are the same: %v, %v", same, err)
+		}
+	}
 	if got := b.About("d", "other"); got != "" {
 		t.Errorf("a field that does not exist: %q", got)
 	}

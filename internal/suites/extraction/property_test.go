@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,10 +17,13 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
+// suiteOnce is the suite, whose making takes longer than most checks.
+var suiteOnce = sync.OnceValue(Suite)
+
 // checkScores checks that scores are declared, in range and have a positive
 // denominator.
 func checkScores(t interface{ Fatalf(string, ...any) }, scores []eval.Score) {
-	suite := Suite()
+	suite := suiteOnce()
 	for _, s := range scores {
 		m, ok := suite.Metric(s.Metric)
 		switch {
@@ -207,7 +211,7 @@ func TestPerfectAnswerScoresOne(t *testing.T) {
 }
 
 func suiteMetric(name string) (eval.Metric, bool) {
-	s := Suite()
+	s := suiteOnce()
 	return s.Metric(name)
 }
 

@@ -95,7 +95,7 @@ func (b *bench) summaryTable(value estimator, verified *eval.Measured) *eval.Tab
 		add("How does "+best+" fail?", "%s of the fields.", list)
 	}
 	if most, _ := b.extremes(metricFabrication, value); most != "" {
-		add("Are quotes real?", "%s of the quotes that %s owes are not in the document, the largest share of all arms.", eval.Share(value(most, metricFabrication)), most)
+		add("Are quotes real?", "%s of the quotes that %s owes are not in the document; no arm has a larger share.", eval.Share(value(most, metricFabrication)), most)
 	}
 	if verified != nil {
 		add("Was gold verified?", "%s of the points on the checklist were confirmed, of %s of this run.", eval.Share(verified.Value), text.Plural(verified.N, "document", "documents"))

@@ -236,6 +236,8 @@ var scoreTests = []struct {
 	{"but not on the third", text.Money, presentGold("100.00"), ok("100.00", "Deposit: 100.00", "3"), Components{1, 1, 0, 1, 1}, 0.90},
 	{"a crossing quote belongs to its first page", text.String, presentGold("page break"), ok("page break", "over the page break", "2"), Components{1, 1, 1, 1, 1}, 1},
 	{"and not to its last", text.String, presentGold("page break"), ok("page break", "over the page break", "3"), Components{1, 1, 0, 1, 1}, 0.90},
+	// words(quote) = 6 with the marker's two: token = 1.
+	{"a value across a page break, copied with its marker", text.String, presentGold("the page break"), ok("the page break", "over the\n---PAGE 3---\npage break", "2"), Components{1, 1, 1, 1, 1}, 1},
 	{"2.0 is 2", text.Money, presentGold("100.00"), ok("100.00", "Deposit: 100.00", "2.0"), Components{1, 1, 1, 1, 1}, 1},
 
 	// X3.1 and X4.6: form and status.

@@ -264,7 +264,7 @@ func (r *reader) item(row table.Row) *item {
 	if s := is.texts[split]; is.id == "" {
 		return fault("item", "the item is missing")
 	} else if s != "" && s != study.SplitDev && s != study.SplitTest {
-		return fault("split", "split %q: want dev or test", s)
+		return fault("split", "split %q: want dev or test; {split: ''} in data.columns says that it is something else", s)
 	}
 	is.strata, is.others = kit.SplitColumns(r.known.Others(row), r.s.Data.Strata)
 	was := r.byID[is.id]
@@ -312,8 +312,8 @@ func (r *reader) trial(row table.Row, it *item, c cell) *trial {
 	for i, column := range effort.Columns() {
 		if s := cellOf(column, ""); s != "" {
 			x, err := strconv.ParseFloat(s, 64)
-			if err != nil || !(x >= 0) || math.IsInf(x, 0) {
-				r.errs.Add(r.known.Errorf(row, column, "%s %q: want a number of at least 0", column, s))
+			if err != nil || !(x >= 0 && x <= study.MostScore) {
+				r.errs.Add(r.known.Errorf(row, column, "%s %q: want a number of at least 0 and at most %v", column, s, study.MostScore))
 			}
 			r.says(t).took[i] = x
 		}

@@ -153,7 +153,7 @@ func TestErrors(t *testing.T) {
 		"a score twice":          {plain, "item,arm,metric,score\nq,a,score,1\nq,a,score,0\n", "t.csv:3:11: duplicate score, also in line 2: number them in a column replicate"},
 		"another input":          {plain, "item,arm,score,input\nq,a,1,x\nq,b,0,y\n", "item q has another input than in line 2"},
 		"another stratum":        {"data: {path: t.csv, strata: [s]}", "item,arm,score,s\nq,a,1,x\nq,b,0,y\n", `item q has s "y", and "x" in line 2`},
-		"a bad split":            {plain, "item,arm,score,split\nq,a,1,train\n", `split "train": want dev or test`},
+		"a bad split":            {plain, "item,arm,score,split\nq,a,1,train\n", `split "train": want dev or test; {split: ''}`},
 		"a bad replicate":        {plain, "item,arm,score,replicate\nq,a,1,0\n", `replicate "0": want a whole number from 1`},
 		"negative cost":          {plain, "item,arm,score,cost\nq,a,1,-1\n", `cost "-1": want a number of at least 0`},
 		"no rows":                {plain, "item,arm,score\n", "has no scores"},

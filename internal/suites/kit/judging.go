@@ -66,12 +66,23 @@ func CheckHoles(f *study.File, key, prompt string, holes []string, errs *study.E
 	}
 }
 
+// HoleCriteria is where a prompt of the study has the criteria.
+const HoleCriteria = "{{CRITERIA}}"
+
 // List has the criteria as a block of a prompt, "" without any.
 func (j Judging) List() string {
 	if len(j.Criteria) == 0 {
 		return ""
 	}
 	return "Criteria:\n- " + strings.Join(j.Criteria, "\n- ") + "\n\n"
+}
+
+// Asked are the criteria that the judge sees: a prompt of the study has a hole for them.
+func (j Judging) Asked() []string {
+	if j.Prompt != "" && !strings.Contains(j.Prompt, HoleCriteria) {
+		return nil
+	}
+	return j.Criteria
 }
 
 // Ask is the end of a prompt; "" without a scale.

@@ -207,7 +207,8 @@ func TestParseScore(t *testing.T) {
 		{study.Metric{Name: "m", Binary: true}, map[string]string{"true": "1", "failed": "0", "0.5": "error"}},
 		{study.Metric{Name: "m", Min: &one, Max: &five}, map[string]string{"5": "5", "fail": "error", "pass": "error", "none": "NaN"}},
 		{study.Metric{Name: "m", Max: &hundred}, map[string]string{"100": "100", "yes": "error"}},
-		{study.Metric{Name: "m", Unbounded: true}, map[string]string{"-7": "-7", "true": "error"}},
+		{study.Metric{Name: "m", Counts: true}, map[string]string{"0": "0", "12": "12", "0.5": "error", "-1": "error", "inf": "error", "": "NaN", "pass": "error"}},
+		{study.Metric{Name: "m", Unbounded: true}, map[string]string{"-7": "-7", "true": "error", "1e100": "1e+100", "-1e101": "error", "1e308": "error", "-1e999": "error"}},
 	} {
 		for said, want := range c.says {
 			got := "error"

@@ -2,6 +2,7 @@ package kit
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -37,7 +38,7 @@ func Metrics(data []byte, estimators map[string]func([]eval.Counted) float64) (l
 func OwnMetric(m study.Metric) eval.Metric {
 	own := eval.Metric{Name: m.Name, Title: cmp.Or(m.Title, m.Name), Doc: cmp.Or(m.Doc, "A metric of the study."),
 		Formula: "mean over items of the mean over replicates", Source: "metrics.own of the study",
-		HigherIsBetter: !m.LowerIsBetter, Kind: eval.Scoring, Pooling: eval.MeanOfItems, Binary: m.Binary}
+		HigherIsBetter: !m.LowerIsBetter, Kind: eval.Scoring, Pooling: eval.MeanOfItems, Binary: m.Binary, Counts: m.Counts}
 	if own.Min, own.Max = m.Range(); m.Explains {
 		own.Kind = eval.Analysis
 	}
@@ -51,6 +52,9 @@ func ParseScore(m study.Metric, s string) (float64, error) {
 	word := strings.ToLower(s)
 	low, high := m.Range()
 	x, err := strconv.ParseFloat(s, 64)
+	if errors.Is(err, strconv.ErrRange) { // x is infinite, or as good as 0
+		err = nil
+	}
 	want := "a number or nothing"
 	if m.Binary || low == 0 && high == 1 {
 		want = "a number, pass or fail, or nothing"
@@ -74,8 +78,14 @@ func ParseScore(m study.Metric, s string) (float64, error) {
 		return 0, fmt.Errorf("%s %q: write a number%s; in a workbook, give the cells the format of numbers", m.Name, text.Shorten(s, 40), half)
 	case err != nil:
 		return 0, fmt.Errorf("%s %q: want %s", m.Name, text.Shorten(s, 40), want)
-	case math.IsInf(x, 0) || x < low || x > high:
-		return 0, fmt.Errorf("%s is %v, want %v to %v: metrics.own of the study says the range with min and max", m.Name, x, low, high)
+	case m.Counts && (x < 0 || x != math.Trunc(x)):
+		return 0, fmt.Errorf("%s is %v, want a whole number from 0 on: the study says that the metric counts", m.Name, x)
+	case x < max(low, -study.MostScore) || x > min(high, study.MostScore):
+		hint := ": metrics.own of the study says the range with min and max"
+		if m.Unbounded || m.Counts {
+			hint = ""
+		}
+		return 0, fmt.Errorf("%s is %s, want %v to %v%s", m.Name, text.Shorten(s, 40), max(low, -study.MostScore), min(high, study.MostScore), hint)
 	case m.Binary && x != 0 && x != 1:
 		return 0, fmt.Errorf("%s is %v, want pass or fail, 1 or 0: the study says that the metric is binary", m.Name, x)
 	}

@@ -65,7 +65,11 @@ func WithOwnScores(f *study.File, s *study.Study, b Bench) (Bench, error) {
 		read := own.scorer.Hash
 		for _, m := range own.metrics {
 			low, high := m.Range()
-			read = Hash(read, m.Name, fmt.Sprint(low, high, m.Binary)).String()
+			as := fmt.Sprint(low, high, m.Binary)
+			if m.Counts {
+				as += " counts"
+			}
+			read = Hash(read, m.Name, as).String()
 		}
 		for _, it := range b.Items() {
 			own.told[it.ID] = Hash(read, it.Gold.String())
@@ -186,6 +190,11 @@ type scorerInput struct {
 	Outcome eval.OutcomeKind `json:"outcome"`        // ok, malformed or refused, by the suite
 }
 
+// scores reports whether the scorer is asked about the answers of an arm.
+func (b *ownScores) scores(arm string) bool {
+	return b.scorer != nil && slices.ContainsFunc(b.arms, func(a eval.Arm) bool { return a.ID == arm && slices.Contains(a.Judges, b.scorer.Model) })
+}
+
 // Judge asks the suite's judges, then the scorer.
 func (b *ownScores) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eval.Asker) ([]eval.Verdict, error) {
 	var verdicts []eval.Verdict
@@ -193,7 +202,7 @@ func (b *ownScores) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask
 	if b.judged[t.Arm] {
 		verdicts, err = b.Bench.Judge(ctx, t, o, ask)
 	}
-	if err != nil || b.scorer == nil || o.Kind == eval.Failed || !slices.ContainsFunc(b.arms, func(a eval.Arm) bool { return a.ID == t.Arm && slices.Contains(a.Judges, b.scorer.Model) }) {
+	if err != nil || o.Kind == eval.Failed || !b.scores(t.Arm) {
 		return verdicts, err
 	}
 	x, err := b.Bench.Show(eval.CaseOf(t, o, nil))
@@ -326,6 +335,14 @@ func (b *ownScores) Capabilities() eval.Capabilities {
 			own.suite = suite
 			return &own
 		}}
+	}
+	if most := can.MostCalls; most != nil {
+		can.MostCalls = func(arm string) (asked, judged int) {
+			if asked, judged = most(arm); b.scores(arm) {
+				judged++
+			}
+			return asked, judged
+		}
 	}
 	return can
 }

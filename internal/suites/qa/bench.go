@@ -252,6 +252,7 @@ func (b *bench) contradictions() (list []string) {
 func (b *bench) Capabilities() eval.Capabilities {
 	can := b.Base.Capabilities()
 	can.Warnings, can.Facts, can.Ratings, can.RatesTrials, can.Calibrator = b.contradictions, b.facts, b.judging.Scale.PassRatings, true, b
+	can.Criteria = b.judging.Asked()
 	return can
 }
 

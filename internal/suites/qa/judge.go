@@ -33,7 +33,7 @@ func (b *bench) ask(ctx context.Context, q *question, answer string, right bool,
 		reference = q.answers[0]
 		about += "Reference answer:\n" + reference + "\n\n"
 	}
-	words := strings.NewReplacer(hole, q.shown(), "{{RUBRIC}}", q.rubric, "{{REFERENCE}}", reference, "{{CRITERIA}}", strings.TrimSpace(b.judging.List()), holeAnswer, kit.Answer(answer)).Replace(b.judging.Prompt)
+	words := strings.NewReplacer(hole, q.shown(), "{{RUBRIC}}", q.rubric, "{{REFERENCE}}", reference, kit.HoleCriteria, strings.TrimSpace(b.judging.List()), holeAnswer, kit.Answer(answer)).Replace(b.judging.Prompt)
 	return kit.AskRubric(ctx, ask, b.judge, kit.RubricQuestion{Item: q.id, Answer: answer, Right: right, Scale: b.judging.Scale, Words: words,
 		Task: "Decide whether an answer to a question satisfies a rubric.", Context: about})
 }

@@ -240,9 +240,9 @@ func (q *question) named(line string) (string, bool) {
 }
 
 // owed is a minus before a currency, as in -$5, unless it is that of a range.
-var owed = regexp.MustCompile(`(^|[^\pL\pN])([-−–])(\p{Sc})`)
+var owed = regexp.MustCompile(`(^|[^\pL\pN])([` + minuses + `])(\p{Sc})`)
 
-var number = regexp.MustCompile(`[-−–+]?(?:\d[\d.,'’\x{00a0}\x{202f}]*|\.\d+)(?:[eE][-−+]?\d+)?`)
+var number = regexp.MustCompile(`[` + minuses + `+]?(?:\d[\d.,'’\x{00a0}\x{202f}]*|\.\d+)(?:[eE][` + minuses + `+]?\d+)?`)
 
 // aside matches a remark in parentheses: words that may have numbers.
 var aside = regexp.MustCompile(`\([^()]*\pL[^()]*\)`)
@@ -271,9 +271,20 @@ func numbers(s string) []float64 {
 
 // A dash after a letter or a digit and its unit, as in 12-15 and 10%–15%, is not a minus sign.
 func written(s string) (list []float64) {
-	for _, at := range number.FindAllStringIndex(s, -1) {
-		found := strings.TrimRight(minus.Replace(s[at[0]:at[1]]), ".,'’\u00a0\u202f")
-		if before, _ := utf8.DecodeLastRuneInString(s[:at[0]]); unicode.IsLetter(before) || unicode.IsDigit(before) || strings.ContainsRune(units, before) && digitBefore(s[:at[0]]) {
+	for end := 0; ; {
+		at := number.FindStringIndex(s[end:])
+		if at == nil {
+			return list
+		}
+		before := s[:end+at[0]]
+		found := s[end+at[0] : end+at[1]]
+		if found[0] == '.' && !isPoint(before) { // the number begins behind it
+			end = len(before) + 1
+			continue
+		}
+		end += at[1]
+		found = strings.TrimRight(minus.Replace(found), ".,'’\u00a0\u202f")
+		if last, _ := utf8.DecodeLastRuneInString(before); unicode.IsLetter(last) || unicode.IsDigit(last) || strings.ContainsRune(units, last) && digitBefore(before) {
 			found = strings.TrimLeft(found, "-+")
 		}
 		if x, err := strconv.ParseFloat(found, 64); err == nil {
@@ -284,7 +295,6 @@ func written(s string) (list []float64) {
 			}
 		}
 	}
-	return list
 }
 
 // units stand behind a number.
@@ -294,8 +304,6 @@ func digitBefore(s string) bool {
 	before, _ := utf8.DecodeLastRuneInString(strings.TrimRight(s, units+" \u00a0\u202f"))
 	return unicode.IsDigit(before)
 }
-
-var minus = strings.NewReplacer("−", "-", "–", "-")
 
 // joined leaves out the spaces in thousands that no label or other digit stands at. Three and more
 // groups before a bracket are a list.

@@ -84,8 +84,13 @@ func plainNumber(s string) string {
 	return d.Text('f')
 }
 
+// minuses are the signs of a number below 0, which [minus] makes one. A dash with the width of an
+// em is none: it stands before remarks.
+const minuses = "-−–‐‑"
+
 var (
-	oneMark = strings.NewReplacer("−", "-", "–", "-", "—", "-", "‐", "-", "‑", "-", "’", "'")
+	minus   = strings.NewReplacer("−", "-", "–", "-", "‐", "-", "‑", "-")
+	oneMark = strings.NewReplacer("—", "-", "’", "'")
 	noUnits = strings.NewReplacer("%", "", "‰", "", "$", "")
 )
 
@@ -99,24 +104,31 @@ func kept(before, marks, after string) string {
 	case after == "" || !digit && !unicode.IsSymbol(next): // -€5 and -∞ have a sign
 		return strings.Repeat("−", strings.Count(marks, "−"))
 	case unicode.IsNumber(last):
-		if marks = noUnits.Replace(oneMark.Replace(marks)); marks == "" && digit {
+		if marks = noUnits.Replace(oneMark.Replace(minus.Replace(marks))); marks == "" && digit {
 			return " "
 		}
 		return marks
-	case unicode.IsLetter(last) && !exponent(before):
+	}
+	sign, point := "", ""
+	if n := len(marks) - 1; digit && n >= 0 && (marks[n] == '.' || marks[n] == ',') && isPoint(before+marks[:n]) {
+		point = "0."
+	}
+	if unicode.IsLetter(last) && !exponent(before) {
 		if first, size := utf8.DecodeRuneInString(marks); first != '−' {
 			marks = marks[size:]
 		}
 	}
-	marks = oneMark.Replace(marks)
-	sign, point := "", ""
-	if strings.Contains(marks, "-") {
+	if strings.ContainsAny(marks, minuses) {
 		sign = "-"
 	}
-	if digit && (strings.HasSuffix(marks, ".") || strings.HasSuffix(marks, ",")) && !strings.HasSuffix(marks, "..") {
-		point = "0."
-	}
 	return sign + point
+}
+
+// isPoint reports whether a mark between a text and digits is their decimal point: not after a
+// letter, as in No.5, nor after a full stop.
+func isPoint(before string) bool {
+	last, _ := utf8.DecodeLastRuneInString(before)
+	return last != '.' && !unicode.IsLetter(last)
 }
 
 // exponent reports whether a text ends as in 1e, before the exponent of a number.

@@ -14,7 +14,7 @@ func TestNumbersInText(t *testing.T) {
 		gold, reply string
 		right       bool
 	}{
-		{"-5", "5", false}, {"-5", "−5", true}, {"-5", "It: -5.", false}, {"-5", "**-5**", true}, {"-5", "(-5)", true}, {"-5", "–5", true}, {"5", "+5", true},
+		{"-5", "5", false}, {"-5", "−5", true}, {"-5", "It: -5.", false}, {"-5", "**-5**", true}, {"-5", "(-5)", true}, {"-5", "–5", true}, {"5", "+5", true}, {"-5", "\u20115", true}, {"5", "—5", true}, {"No..5", "No5", true},
 		{"-$5", "$5", false}, {"-$5", "$-5", true}, {"-€5", "€5", false}, {"-∞", "∞", false}, {"x = -5", "x = 5", false}, {"x=-5", "x=5", false}, {"-½", "½", false},
 		{"− 5", "5", false}, {"x−5", "x5", false},
 		{"1.25", "12.5", false}, {"1.25", "125", false}, {"1.25", "1.25.", true}, {"1.25", "1,25", true}, {"1.25", "$1.25", true}, {"-1.25", "1.25", false}, {"p < .05", "p < 05", false}, {"p<.05", "p<0.05", true},

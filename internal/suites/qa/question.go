@@ -99,7 +99,7 @@ func parse(c cells, match string) (question, error) {
 		fault("unknown match %q: want one of %s%s", q.match, strings.Join(matches, ", "), text.DidYouMean(q.match, matches))
 	}
 	if q.split != "" && q.split != "dev" && q.split != "test" {
-		fault("split %q: want dev or test", q.split)
+		fault("split %q: want dev or test; {split: ''} in data.columns says that it is something else", q.split)
 	}
 	if (q.match == matchRubric) != (q.rubric != "") {
 		fault("rubric: required for match rubric and not allowed for others")

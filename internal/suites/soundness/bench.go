@@ -63,7 +63,8 @@ func open(f *study.File, s *Study) (*bench, error) {
 	b := &bench{labels: s.Labels, domains: s.Domains, main: s.Main, margin: s.Coherence.Margin, attempts: s.Reading.Attempts,
 		replicates: s.Execution.Replicates, tasks: tasks{coherence: s.Coherence.Task}}
 	b.checkLabels(f, s, &errs)
-	l := &loader{file: f, labels: b.names(), domains: len(s.Domains), errs: &errs, warn: b.Warn, note: b.Note}
+	b.reader = newReader(s)
+	l := &loader{file: f, labels: b.names(), reader: b.reader, domains: len(s.Domains), errs: &errs, warn: b.Warn, note: b.Note}
 	fragments, corpus := l.fragments(s.Corpus)
 	l.judged(s.Gold, fragments, corpus)
 	b.examples = l.worked(s.Examples, s.Corpus, fragments)
@@ -80,7 +81,6 @@ func open(f *study.File, s *Study) (*bench, error) {
 		}
 	}
 	b.Fill(fragments, func(f *Fragment) eval.Item { return f.item(b.labels) })
-	b.reader = newReader(s)
 	if s.Gold.Path == "" {
 		b.Warn("the study has no gold: nothing is scored until gold.path names the expert's judgements")
 	}

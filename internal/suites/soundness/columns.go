@@ -14,6 +14,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/suites/soundness/wording"
 	"github.com/scruple-eval/scruple/internal/table"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -57,6 +58,7 @@ var schemas = kit.Embedded[struct{ Data, Gold, Examples []column }](schemasJSON)
 type loader struct {
 	file    *study.File
 	labels  []string
+	reader  *reader
 	domains int
 	errs    *study.Errors
 	warned  study.Errors // listed with errors, if there are any
@@ -220,7 +222,11 @@ func (l *loader) parse(kind, cell string) (number float64, unit string, err erro
 		ok, want = validURL.MatchString(cell), "a URL that begins with http:// or https://"
 	case "label":
 		if !slices.Contains(l.labels, cell) {
-			err = fmt.Errorf("unknown label %q: want one of %s%s", cell, strings.Join(l.labels, ", "), text.DidYouMean(cell, l.labels))
+			meant := "" // by its phrasing: unsound is one letter nearer to sound than to not_sound
+			if i := l.reader.labels.Value(cell).Label; i != wording.None {
+				meant = fmt.Sprintf(": did you mean %q?", l.labels[i])
+			}
+			err = fmt.Errorf("unknown label %q: want one of %s%s", cell, strings.Join(l.labels, ", "), meant)
 		}
 	case "domains":
 		_, err = l.parseDomains(cell)

@@ -28,6 +28,7 @@ func TestFindings(t *testing.T) {
 		want   string
 	}{
 		"unknown label":      {goldFile, replace("F_001,sound,", "F_001,Sound,"), `gold_standard.csv:2:7: expert_classification: unknown label "Sound": want one of sound, not_sound: did you mean "sound"?`},
+		"opposite label":     {goldFile, replace("F_001,sound,", "F_001,unsound,"), `unknown label "unsound": want one of sound, not_sound: did you mean "not_sound"?`},
 		"label with a space": {goldFile, replace("F_001,sound,", "F_001,sound ,"), `gold_standard.csv:2:7: expert_classification: "sound " has white space around it`},
 		"empty rationale":    {goldFile, func(s string) string { return cutField(s, 2, 2) }, "gold_standard.csv:2:13: expert_rationale: empty value"},
 		"boolean":            {goldFile, replace(",False,", ",nein,"), `boundary_case_flag: want True or False, got "nein"`},

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -27,20 +28,29 @@ type preflightCase struct {
 
 var preflightLabels = []Label{{Name: "sound", Side: "strength"}, {Name: "not_sound", Side: "weakness", Phrases: []string{"unsound"}}}
 
+// preflightReader reads answers with the labels of the template, as most cases have.
+var preflightReader = sync.OnceValue(func() *reader { return readerOf(preflightLabels) })
+
+func readerOf(labels []Label) *reader {
+	s := &Study{Labels: labels}
+	s.Reading.MinWords = 10
+	return newReader(s)
+}
+
 func checkCase(data []byte) (kit.Result, error) {
 	var c preflightCase
 	if err := dataset.DecodeStrict(data, &c); err != nil {
 		return kit.Result{}, err
 	}
-	if c.Labels == nil {
-		c.Labels = preflightLabels
-	}
-	if len(c.Labels) != 2 {
+	b := &bench{labels: c.Labels, margin: 3, tasks: tasks{coherence: judgeStep}, replicates: 1}
+	switch {
+	case c.Labels == nil:
+		b.labels, b.reader = preflightLabels, preflightReader()
+	case len(c.Labels) != 2:
 		return kit.Result{}, fmt.Errorf("labels: want two, got %d", len(c.Labels))
+	default:
+		b.reader = readerOf(c.Labels)
 	}
-	s := &Study{Labels: c.Labels}
-	s.Reading.MinWords = 10
-	b := &bench{labels: c.Labels, margin: 3, tasks: tasks{coherence: judgeStep}, replicates: 1, reader: newReader(s)}
 	stop := eval.StopEnd
 	if c.Cut {
 		stop = eval.StopLength
@@ -49,7 +59,7 @@ func checkCase(data []byte) (kit.Result, error) {
 	if c.Screen != "" {
 		t.Verdicts = []eval.Verdict{{Step: judgeStep, Source: eval.ByModel, Data: []byte(c.Screen)}}
 	}
-	a := b.assess(&Fragment{ID: "case", Gold: &Gold{Label: indicator(c.Gold == c.Labels[1].Name)}}, &t)
+	a := b.assess(&Fragment{ID: "case", Gold: &Gold{Label: indicator(c.Gold == b.labels[1].Name)}}, &t)
 	got := map[string]any{"label": b.nameOf(a.Label, ""), "method": a.Method, "reason": a.Reason, "coherence": a.Coherence,
 		"outcome": a.outcome(), "failure": a.Failure, "strength": float64(a.Strength), "weakness": float64(a.Weakness)}
 	want := map[string]any{"label": "", "reason": ""} // none is expected, too

@@ -33,6 +33,7 @@ type bench struct {
 	system   string       // what every request to the judge has
 	schema   json.RawMessage
 	worded   string              // hash of the study's own words for the judge
+	criteria []string            // that the judge sees
 	reading  eval.Hash           // of what answers and judgements are read with
 	trusted  bool                // whether the judge's verdicts count
 	people   map[string]*checked // by [checkedKey]
@@ -153,6 +154,7 @@ func open(f *study.File, s *Study) (*bench, error) {
 	if b.judge = s.Judge(); b.judge != nil {
 		b.system, b.schema = verdict.System(b.taxonomy, s.Judging.Prompt, s.Judging.List()), verdict.Schema(b.taxonomy)
 	}
+	b.criteria = s.Judging.Asked()
 	s.Judging.Check(f, nil, kit.Lacks{Scale: "a judgement has five scores from 1 to 5, as snapshots have them, and counts errors"}, &errs)
 	if s.Judging.Own() {
 		b.worded = kit.HashOf(s.Judging.Words()).String()
@@ -314,7 +316,7 @@ func (b *bench) lexiconArm(p *kit.Planner, e *Labeller) {
 		p.Fault(key, "reading the lexicon: %v%s", err, remedy)
 		return
 	}
-	b.add(e.Name, &arm{local: func(r *record) []spanfile.Span { return l.label(r.Text) }, Arm: kit.Local(eval.RoleArm, lexiconName, "1", string(data))})
+	b.add(e.Name, &arm{local: func(r *record) []spanfile.Span { return l.label(r.Text) }, Arm: kit.Local(eval.RoleArm, lexiconName, "2", string(data))})
 }
 
 // recordedArm is an arm whose answers, and for a snapshot judgements, are in a
@@ -374,6 +376,7 @@ func (b *bench) recordedArm(p *kit.Planner, e *Labeller) {
 func (b *bench) Capabilities() eval.Capabilities {
 	c := b.Base.Capabilities()
 	c.Facts, c.Report, c.Changes, c.Ratings, c.Calibrator = b.Facts, b.Report, b.Changes, b.Ratings, b
+	c.Criteria = b.criteria
 	return c
 }
 

@@ -53,7 +53,7 @@ func newLexicon(data []byte, t *label.Taxonomy) (*lexicon, error) {
 		}
 		for _, w := range words[role] {
 			n++
-			x := term{role: t.Canonical(role), word: strings.ToLower(w)}
+			x := term{role: t.Canonical(role), word: spanfile.Lower(w)}
 			inner, opens := strings.CutPrefix(w, "/")
 			inner, closes := strings.CutSuffix(inner, "/")
 			var err error
@@ -98,10 +98,7 @@ func isWord(c rune) bool { return c == '_' || unicode.IsLetter(c) || unicode.IsD
 
 // label finds the words in a text, from left to right, the longest at each place.
 func (l *lexicon) label(text string) []spanfile.Span {
-	lower := strings.ToLower(text)
-	if len(lower) != len(text) {
-		lower = text // lower case has other offsets: only words as written are found
-	}
+	lower := spanfile.Lower(text)
 	r := spanfile.NewRuler(text)
 	var spans []spanfile.Span
 	before := ' '

@@ -86,6 +86,10 @@ func split(s string) []word {
 			sentence++
 		case ';', ':', '{', '}', '[', ']', '；', '：':
 			ends(false)
+		case '✗', '✘', '✖', '✕', '❌', '❎', '☒', '👎': // "Sound: ✗" answers a question; "❌ Not sound" decorates an answer
+			if n := len(list); n > 0 && strings.ContainsAny(s[list[n-1].end:i], ":：|=") {
+				list[n-1].question = true
+			}
 		case ',', '—', '–', '，', '、':
 			ends(true)
 		case '-', '‐', '‑':

@@ -690,3 +690,29 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// A missed element belongs to the section that has its text, in any case, also beside letters whose
+// lower case has another length.
+func TestMissedBySection(t *testing.T) {
+	text := "İzmir at dusk, 35 K. **TECHNICAL SPECS** Slow Motion"
+	data, err := json.Marshal(map[string]any{"results": []any{map[string]any{"promptId": "p", "input": text, "output": text, "spans": []any{},
+		"judgeResult": map[string]any{"scores": map[string]int{"coverage": 3, "precision": 3, "granularity": 3, "taxonomy": 3, "technicalSpecs": 3}, "totalScore": 15,
+			"missedElements": []any{
+				map[string]any{"text": "Dusk", "expectedRole": "lighting.timeOfDay", "category": "lighting", "severity": "minor"},
+				map[string]any{"text": "slow motion", "expectedRole": "technical.frameRate", "category": "technical", "severity": "minor"},
+				map[string]any{"text": "rain", "expectedRole": "environment.weather", "category": "environment", "severity": "minor"},
+			},
+			"falsePositives": []any{}, "taxonomyErrors": []any{}, "granularityErrors": []any{}, "categoryScores": map[string]any{}, "notes": ""}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := spanfile.ReadSnapshot(data, "s.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := summarise(f).ErrorsBySection
+	want := map[string]snapshot.SectionErrors{"main": {Missed: 1}, "technicalSpecs": {Missed: 1}, "alternatives": {}, snapshot.Unknown: {Missed: 1}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+}

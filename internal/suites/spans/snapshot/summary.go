@@ -262,9 +262,7 @@ func (d *Reader) sectionOf(text, part string, ruler *spanfile.Ruler, sections la
 	part = strings.TrimSpace(part)
 	at := strings.Index(text, part)
 	if at < 0 {
-		if lower := strings.ToLower(text); len(lower) == len(text) {
-			at = strings.Index(lower, strings.ToLower(part))
-		}
+		at = strings.Index(spanfile.Lower(text), spanfile.Lower(part))
 	}
 	if part == "" || at < 0 {
 		return Unknown

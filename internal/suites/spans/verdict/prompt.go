@@ -80,7 +80,7 @@ func System(t *label.Taxonomy, own, criteria string) string {
 		"{{SEVERITIES}}", strings.Join(t.Severities, ", "), "{{SEVERITY}}", strings.Join(t.Severities, "|"),
 		"{{REASONS}}", strings.Join(t.Reasons, ", "), "{{REASON}}", strings.Join(t.Reasons, "|"),
 		"{{ISSUES}}", strings.Join(t.Granularity, ", "), "{{ISSUE}}", strings.Join(t.Granularity, "|"),
-		"{{{CATEGORIES}}}", "{"+strings.Join(categories, ", ")+"}", "{{CRITERIA}}", strings.TrimSpace(criteria)).Replace(own)
+		"{{{CATEGORIES}}}", "{"+strings.Join(categories, ", ")+"}", kit.HoleCriteria, strings.TrimSpace(criteria)).Replace(own)
 }
 
 // User is the judge's message about one text. Data cannot end their block.
