@@ -3,6 +3,7 @@ package experiment
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -145,6 +146,10 @@ func (r *Run) sinceRun(ctx context.Context, e earlierRun, own []store.Event) (ev
 	if err != nil {
 		return nil, err
 	}
+	people, err := r.sincePeople(ctx, e)
+	if err != nil {
+		return nil, err
+	}
 	if !e.same { // it asks about other arms
 		a.Added, a.Removed, a.Renamed = nil, nil, nil
 	}
@@ -156,6 +161,7 @@ func (r *Run) sinceRun(ctx context.Context, e earlierRun, own []store.Event) (ev
 	if len(judge) > 0 {
 		changes = append(changes, "the judge changed ("+strings.Join(judge, ", ")+")")
 	}
+	changes = append(changes, peopleChanges(people)...)
 	grouped := map[string]eval.Item{}
 	for id, it := range e.common {
 		if in, known := groups[it.ID]; known {
@@ -352,4 +358,58 @@ func (r *Run) sinceJudge(ctx context.Context, e earlierRun) (settings, arms []st
 		}))
 	})
 	return settings, arms, nil
+}
+
+// sincePeople compares what people say of answers with what they said of the same ones in an earlier run.
+func (r *Run) sincePeople(ctx context.Context, e earlierRun) (d store.PeopleDiff, err error) {
+	then, here := &reader{ctx: ctx, run: e.Run}, &reader{ctx: ctx, run: r.Record}
+	was, now := read(then, r.db.SaidByPeople), read(here, r.db.SaidByPeople)
+	if err := cmp.Or(then.err, here.err); err != nil {
+		return d, err
+	}
+	d = store.PeopleDiff{Lacking: map[string]int{}, Changed: map[string]int{}, Outdated: map[string]int{}}
+	both := maps.Clone(was)
+	maps.Copy(both, now)
+	for u := range both {
+		before, had := was[u]
+		after, has := now[u]
+		if had && has && before == after {
+			continue
+		}
+		if same, err := r.sameAnswer(ctx, e.Run, u.Trial); err != nil {
+			return d, err
+		} else if !same {
+			continue
+		}
+		switch {
+		case !has:
+			d.Outdated[u.Step]++
+		case had:
+			d.Changed[u.Step]++
+			fallthrough
+		default:
+			d.Lacking[u.Step]++
+		}
+	}
+	return d, nil
+}
+
+// sameAnswer reports whether a trial has the same outcome in this run and in another one.
+func (r *Run) sameAnswer(ctx context.Context, other *store.Run, t eval.Trial) (bool, error) {
+	var outcomes [2]eval.Outcome
+	for i, run := range []*store.Run{r.Record, other} {
+		at, err := r.db.PlaceOf(ctx, run, t)
+		if err == nil {
+			var of eval.Judged
+			of, err = r.db.OutcomeOf(ctx, run, at.ID)
+			outcomes[i] = of.Outcome
+		}
+		if errors.Is(err, store.ErrNotFound) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return sameOutcome(outcomes[0], outcomes[1]), nil
 }

@@ -85,6 +85,14 @@ func (r *Run) PeopleEvents(d store.PeopleDiff) (events []store.Event) {
 	if !r.Record.Analysed {
 		return nil
 	}
+	for _, note := range peopleChanges(d) {
+		events = append(events, store.Event{At: r.env.Now(), What: peopleEvent, Note: note + afterShown})
+	}
+	return events
+}
+
+// peopleChanges describes how verdicts of people differ, by task.
+func peopleChanges(d store.PeopleDiff) (notes []string) {
 	tasks := slices.AppendSeq(slices.Collect(maps.Keys(d.Lacking)), maps.Keys(d.Outdated)) // also of tasks that left the study
 	slices.Sort(tasks)
 	for _, task := range slices.Compact(tasks) {
@@ -92,9 +100,9 @@ func (r *Run) PeopleEvents(d store.PeopleDiff) (events []store.Event) {
 		list.add(d.Lacking[task]-d.Changed[task], "verdict", "verdicts", "added")
 		list.add(d.Changed[task], "verdict", "verdicts", "changed")
 		list.add(d.Outdated[task], "verdict", "verdicts", "removed")
-		events = append(events, store.Event{At: r.env.Now(), What: peopleEvent, Note: "people, task " + task + ": " + strings.Join(list, ", ") + afterShown})
+		notes = append(notes, "people, task "+task+": "+strings.Join(list, ", "))
 	}
-	return events
+	return notes
 }
 
 // notesOf are the notes of the events of some kinds.

@@ -61,6 +61,19 @@ type personKey struct {
 	Round                   int
 }
 
+// A PersonUnit is what a person says something of: a trial, or a unit of its answer.
+type PersonUnit struct {
+	Trial              eval.Trial
+	Unit, Step, Person string
+	Round              int
+}
+
+// SaidByPeople are the verdicts of people on trials that are in force.
+func (db *DB) SaidByPeople(ctx context.Context, run *Run) (map[PersonUnit]string, error) {
+	return mapped[PersonUnit, string](ctx, db, `SELECT t.item, t.arm, t.replicate, v.unit, v.step, v.judge, v.round, coalesce(v.data, '') FROM verdicts v JOIN trials t ON t.id = v.trial
+		WHERE v.run = ? AND v.source = 'human' AND NOT v.stale ORDER BY v.id`, run)
+}
+
 // people compares verdicts of people with those in force, and puts them in force if set says so.
 func (x *steps) people(run *Run, said []eval.PersonVerdict, away func(step, person string) bool, set bool) PeopleDiff {
 	const ofOne = ` run = ? AND source = ? AND trial = ? AND item = ? AND unit = ? AND step = ? AND judge = ? AND round = ?`

@@ -433,6 +433,13 @@ func testVerdicts(t *testing.T, place place) {
 		}
 	}
 	check(append(slices.Clone(people), rule))
+	said, err := db.SaidByPeople(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(map[store.PersonUnit]string{{trial, "field", "label", "anna", 1}: "yes", {trial, "field", "label", "anna", 2}: "no", {trial, "field", "label", "ben", 1}: "no"}, said); d != "" {
+		t.Errorf("of trials (-want +got)\n%s", d)
+	}
 	if err := db.Renew(t.Context(), r, []store.Renewal{{Trial: trial, Stage: eval.StageJudge}}, nil); err != nil {
 		t.Fatal(err)
 	}
