@@ -296,7 +296,7 @@ func (p Place) Import(t study.Task, source Source, f File) (in Imported, err err
 
 // own returns the records of the person, and counts those of others. A file with one other name is
 // theirs, since names differ between tools, unless it is that of somebody who is known to answer. So are
-// answers without a name, if it names nobody else.
+// answers without a name, if the file names no other person.
 func (f File) own(list []record, known []string, in *Imported) (own []record, err error) {
 	var names []string
 	var nameless *record

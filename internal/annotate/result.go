@@ -68,8 +68,8 @@ func codings(t study.Task, source GoldMaker, subjects []Subject, everyone []*Wor
 	}
 }
 
-// stands reports whether a decision is about what people say now: nobody whose answer was decided on
-// says another thing since, and who answered since says what the decision knew or decided.
+// stands reports whether a decision is about what people say now: no person whose answer was decided
+// on has changed it, and those who answered later say what the decision knew or decided.
 func (c *Coding) stands(t study.Task, source GoldMaker, decision *Event) bool {
 	known := []*Event{decision}
 	for _, g := range c.First {

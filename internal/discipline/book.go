@@ -15,6 +15,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/ledger"
+	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -82,7 +83,7 @@ func (o Outside) changes(now Outside) []string {
 	return eval.DiffParts(brief(o.Environment), brief(now.Environment))
 }
 
-// unknown says what nobody can see a change of.
+// unknown lists what can change without being noticed.
 func (o Outside) unknown() (list []string) {
 	if len(o.Unidentified) > 0 {
 		list = append(list, "a change of the program is not noticed of arm "+strings.Join(shortened(o.Unidentified), ", "))
@@ -294,7 +295,7 @@ func (b *Book) others(study Owner, digest string, treatment []eval.Part) (least 
 	for i, k := range b.kits(study, digest) {
 		var list []string
 		for _, a := range k.Data.Arms {
-			if hash, ok := now["arm "+a.ID]; ok && hash != a.Hash {
+			if hash, ok := now[plan.ArmPart+a.ID]; ok && hash != a.Hash {
 				list = append(list, a.ID)
 			}
 		}

@@ -87,7 +87,7 @@ func (x *Experiment) judgeOf(g discipline.Entry[discipline.Registration]) (m *ev
 func (x *Experiment) judgeSettings(treatment []eval.Part) string {
 	parts := plan.JudgeParts(treatment)
 	for _, p := range treatment {
-		if id, isArm := strings.CutPrefix(p.Name, "arm "); isArm && x.calibrationArms()[id] {
+		if id, isArm := strings.CutPrefix(p.Name, plan.ArmPart); isArm && x.calibrationArms()[id] {
 			parts = append(parts, p)
 		}
 	}

@@ -263,19 +263,23 @@ func decidingOf(canonical []byte) (d deciding, err error) {
 }
 
 // changes describes what differs, in the order of the study.
-func (d deciding) changes(now deciding) []string {
+func (d deciding) changes(now deciding) []string { return d.compare(now, true) }
+
+// compare is changes; without all, rules, outcomes and comparisons that only one of the two has are no
+// difference, as those of two studies.
+func (d deciding) compare(now deciding, all bool) []string {
 	require, was := d.rules()
 	requireNow, is := now.rules()
-	list := ruleChanges("rule", require, requireNow)
-	outcomes := ruleChanges("outcome", was, is)
-	if len(outcomes) == 0 && !slices.Equal(was, is) {
+	list := ruleChanges("rule", require, requireNow, all)
+	outcomes := ruleChanges("outcome", was, is, all)
+	if len(ruleChanges("outcome", was, is, true)) == 0 && !slices.Equal(was, is) {
 		outcomes = []string{"the order of the outcomes was " + names(was) + ", now " + names(is)}
 	}
 	list = append(list, outcomes...)
 	measured := func(d deciding) json.RawMessage { return json.RawMessage(strconv.FormatBool(d.Decide.RequireMeasured)) }
 	list = append(list, settingChange("decide.require_measured", measured(d), measured(now))...)
 	if d.Comparisons != nil && now.Comparisons != nil {
-		list = append(list, ruleChanges("comparison", d.following(now).compared(), now.compared())...)
+		list = append(list, ruleChanges("comparison", d.following(now).compared(), now.compared(), all)...)
 	}
 	if d.Metrics != nil && now.Metrics != nil {
 		list = append(list, settingChanges("metrics.", d.Metrics, now.Metrics)...)
@@ -408,19 +412,24 @@ func names(rules []eval.Level) string {
 }
 
 // ruleChanges compares rules by name. Of rules with one name the first belong
-// together.
-func ruleChanges(kind string, was, now []eval.Level) (list []string) {
+// together. Those that only one of the two has are named if all says so.
+func ruleChanges(kind string, was, now []eval.Level, all bool) (list []string) {
 	now = slices.Clone(now)
 	for _, w := range was {
 		i := slices.IndexFunc(now, func(n eval.Level) bool { return n.Name == w.Name })
 		switch {
-		case i < 0:
+		case i < 0 && all:
 			list = append(list, fmt.Sprintf("%s %q was removed, it was %s", kind, w.Name, w.Value))
+			continue
+		case i < 0:
 			continue
 		case now[i].Value != w.Value:
 			list = append(list, fmt.Sprintf("%s %q was %s, now %s", kind, w.Name, w.Value, now[i].Value))
 		}
 		now = slices.Delete(now, i, i+1)
+	}
+	if !all {
+		return list
 	}
 	for _, n := range now {
 		list = append(list, fmt.Sprintf("%s %q was added, it is %s", kind, n.Name, n.Value))

@@ -181,11 +181,7 @@ func (r *Run) sinceRun(ctx context.Context, e earlierRun, own []store.Event) (ev
 		for _, g := range regrouped {
 			changes = append(changes, strings.TrimSuffix(g.Note, afterShown))
 		}
-		for _, c := range rules.last().changes(now) { // other rules and comparisons are another study's
-			if !strings.Contains(c, " was added, it is ") && !strings.Contains(c, " was removed, it was ") {
-				changes = append(changes, c)
-			}
-		}
+		changes = append(changes, rules.last().compare(now, false)...)
 		if len(changes) > 0 {
 			elsewhere += "; since then: " + strings.Join(plan.Shorten(changes, 8), "; ")
 		}

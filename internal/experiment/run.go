@@ -643,7 +643,7 @@ func (x *Experiment) goldChanged(ctx context.Context, db *store.DB, r *store.Run
 // differences lists the differences between a run and the study.
 func (x *Experiment) differences(r *store.Run, was map[string]eval.Item) []string {
 	diffs := eval.DiffParts(plan.Readable(r.Treatment), plan.Readable(x.treatment))
-	if slices.ContainsFunc(diffs, func(d string) bool { return strings.HasPrefix(d, "arm ") }) {
+	if slices.ContainsFunc(diffs, func(d string) bool { return strings.HasPrefix(d, plan.ArmPart) }) {
 		diffs = append(diffs, "(the value of an arm is a hash of its prompt and settings)")
 	}
 	changed := plan.Reworded(was, x.Items())

@@ -322,9 +322,9 @@ func Usage(r eval.Request, count Counter) (u eval.Usage, assumed int) {
 }
 
 func (d *dryAsker) Ask(_ context.Context, _ string, r eval.Request) (eval.Response, error) {
-	if strings.HasPrefix(r.Model, eval.PipelinePrefix) { // a program, whose tokens and scores are its own, or stored answers
+	if strings.HasPrefix(r.Model, eval.PipelinePrefix) { // a program, also the study's scorer, whose tokens and scores are its own, or stored answers
 		if math.IsNaN(d.price(r.Model, eval.Usage{})) {
-			d.mu.Lock() // also the study's scorer
+			d.mu.Lock()
 			d.calls++
 			d.unpriced++
 			d.mu.Unlock()

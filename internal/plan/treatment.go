@@ -18,6 +18,9 @@ const (
 	judgesPart     = "judges"
 )
 
+// ArmPart begins the name of the part of a treatment that is the hash of an arm; its id follows.
+const ArmPart = "arm "
+
 // Treatment lists the settings that determine the requests of a run: arms, models,
 // replicates, seed. Where it changes, trials are asked anew; everything else in a
 // study (limits, retries, metrics, comparisons, rules) may change at no cost.
@@ -30,7 +33,7 @@ func Treatment(s *study.Study, arms []eval.Arm) []eval.Part {
 	used := map[string]bool{s.JudgeModel: true}
 	var judges []string // beside the judge model
 	for _, a := range arms {
-		parts = append(parts, eval.Part{Name: "arm " + a.ID, Value: a.Hash})
+		parts = append(parts, eval.Part{Name: ArmPart + a.ID, Value: a.Hash})
 		used[a.Model] = true
 		for _, j := range a.Judges {
 			if used[j] = true; j != s.JudgeModel && !slices.Contains(judges, j) {
@@ -194,7 +197,7 @@ func Unchanged(was, now []eval.Part) func(arm string) bool {
 	}
 	for _, p := range now {
 		old, known := value[p.Name]
-		id, isArm := strings.CutPrefix(p.Name, "arm ")
+		id, isArm := strings.CutPrefix(p.Name, ArmPart)
 		switch {
 		case isArm:
 			arms[id] = known && old == p.Value

@@ -82,7 +82,7 @@ func (x *Index) Pages() []Page { return x.pages }
 // Has reports whether the document contains the quote, comparing minimal forms. It
 // returns false for an empty quote.
 func (x *Index) Has(quote string) bool {
-	q := Minimal(Unmarked(quote))
+	q := MinimalQuote(quote)
 	return q != "" && strings.Contains(x.text, q)
 }
 
@@ -107,7 +107,7 @@ func (x *Index) Holds(t Type, value string) bool {
 // BeginsOn reports whether the quote stands in the document and begins on the page
 // of this number.
 func (x *Index) BeginsOn(quote string, page int) bool {
-	q := Minimal(Unmarked(quote))
+	q := MinimalQuote(quote)
 	if q == "" {
 		return false
 	}
@@ -131,7 +131,7 @@ func (x *Index) BeginsOn(quote string, page int) bool {
 // begins or ends inside a character that has several in its normal form (a
 // ligature, a fraction) is taken to cover the whole character.
 func (x *Index) Find(quote string) []Occurrence {
-	q := Minimal(Unmarked(quote))
+	q := MinimalQuote(quote)
 	if q == "" {
 		return nil
 	}
@@ -328,9 +328,13 @@ func isBlank(s string) bool {
 // clip shortens a text for an error message.
 func clip(s string) string { return Shorten(s, 60) }
 
-// Unmarked removes page markers from a quote that was copied across a page break,
+// MinimalQuote is the [Minimal] form of a quote, without page markers: that in which an [Index] has its
+// document.
+func MinimalQuote(quote string) string { return Minimal(unmarked(quote)) }
+
+// unmarked removes page markers from a quote that was copied across a page break,
 // since they are not part of the searched text.
-func Unmarked(quote string) string {
+func unmarked(quote string) string {
 	if !strings.Contains(quote, markerPrefix) {
 		return quote
 	}
@@ -354,7 +358,7 @@ func (x *Index) HasTypography(quote string) bool {
 		return false
 	}
 	for i, text := range x.typographic() {
-		if q := foldTypography(Unmarked(quote), lineEndJoins[i]); q != "" && strings.Contains(text, q) {
+		if q := foldTypography(unmarked(quote), lineEndJoins[i]); q != "" && strings.Contains(text, q) {
 			return true
 		}
 	}

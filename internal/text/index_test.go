@@ -162,7 +162,7 @@ func checkFind(t interface {
 	if want := Minimal(all); x.text != want {
 		t.Errorf("text of %q is %q, want %q", doc, x.text, want)
 	}
-	q := Minimal(Unmarked(quote))
+	q := MinimalQuote(quote)
 	found := x.Find(quote)
 	if want := q != "" && strings.Contains(x.text, q); (len(found) > 0) != want || x.Has(quote) != want {
 		t.Errorf("Find(%q) in %q found %d, Has is %v, want %v", quote, doc, len(found), x.Has(quote), want)

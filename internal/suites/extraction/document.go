@@ -186,7 +186,7 @@ func (g *Gold) checkValues(t text.Type, index *text.Index, rules goldRules, wron
 			"value %q is nowhere in the text, so no quote can show it: %s", clip(string(g.Correct)), remedy)
 		return
 	}
-	quote := text.Minimal(text.Unmarked(g.Quote))
+	quote := text.MinimalQuote(g.Quote)
 	shown := slices.ContainsFunc(right, func(v literal) bool { return !blank(v) && strings.Contains(quote, text.Minimal(string(v))) }) ||
 		slices.ContainsFunc(right, func(v literal) bool { return text.Contains(t, quote, string(v)) })
 	serious.add(!shown,

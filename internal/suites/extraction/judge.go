@@ -15,7 +15,7 @@ import (
 const deterministicJudge = "deterministic"
 
 func deterministic(p *point, c claim) opinion {
-	return opinion{score: kit.Indicator(text.Contains(p.field.Type, text.Minimal(text.Unmarked(c.quote)), c.value))}
+	return opinion{score: kit.Indicator(text.Contains(p.field.Type, text.MinimalQuote(c.quote), c.value))}
 }
 
 // A question is a quote to judge, with the values claimed for it. The judge

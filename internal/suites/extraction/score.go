@@ -125,7 +125,7 @@ func (p *point) supports(value string, quote Scalar) (s support) {
 	if !s.found {
 		return s
 	}
-	v, q := text.Minimal(value), text.Minimal(text.Unmarked(quote.Text))
+	v, q := text.Minimal(value), text.MinimalQuote(quote.Text)
 	written := v != "" && strings.Contains(q, v)
 	s.typed = !written && text.Contains(p.field.Type, q, value)
 	s.holds = written || s.typed

@@ -25,15 +25,21 @@ func TestNumbersInText(t *testing.T) {
 		// words, as SQuAD has them
 		{"COVID-19", "covid19", true}, {"F-16", "F16", true}, {"the 5-year plan", "5year plan", true}, {"U.S.", "us", true}, {"No.5", "No5", true}, {"$5", "5", true}, {"5%", "5", true}, {"18+", "18", true}, {"x_1", "x1", true}, {"5, 6", "5 6", true}, {"- 5", "5", true}, {"[5].", "5", true}, {"C++", "c", true},
 	} {
-		q, err := parse(cells{"question": {"?"}, "answer": {test.gold}}, matchNormalized)
-		if err != nil {
-			t.Fatal(err)
-		}
-		mine, _ := q.read(test.gold)
-		key, _ := q.read(test.reply)
-		if right, f1 := q.right(test.reply), q.tokenF1(test.reply); right != test.right || (key == mine) != right || (f1 == 1) != right {
-			t.Errorf("gold %q, reply %q: right is %v, F1 %v, keys %q and %q; want %v", test.gold, test.reply, right, f1, mine, key, test.right)
-		}
+		checkNormalized(t, test.gold, test.reply, test.right)
+	}
+}
+
+// checkNormalized checks what normalized says of a reply: by score, majority and tokens alike.
+func checkNormalized(t *testing.T, gold, reply string, want bool) {
+	t.Helper()
+	q, err := parse(cells{"question": {"?"}, "answer": {gold}}, matchNormalized)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine, _ := q.read(gold)
+	key, _ := q.read(reply)
+	if right, f1 := q.right(reply), q.tokenF1(reply); right != want || (key == mine) != right || (f1 == 1) != right {
+		t.Errorf("gold %q, reply %q: right is %v, F1 %v, keys %q and %q; want %v", gold, reply, right, f1, mine, key, want)
 	}
 }
 

@@ -668,15 +668,7 @@ func TestNothingLeft(t *testing.T) {
 		{"A", "A B", false}, {"A+", "a+", true}, {"A+", "A", false}, {"A+", "A-", false}, {"-", "+", false}, {"...", "...", true},
 		{"The B", "a b", true},
 	} {
-		q, err := parse(cells{"question": {"?"}, "answer": {test.gold}}, matchNormalized)
-		if err != nil {
-			t.Fatal(err)
-		}
-		mine, _ := q.read(test.gold)
-		key, _ := q.read(test.reply)
-		if right, f1 := q.right(test.reply), q.tokenF1(test.reply); right != test.right || (key == mine) != right || (f1 == 1) != right {
-			t.Errorf("gold %q, reply %q: right is %v, F1 %v, keys %q and %q; want %v", test.gold, test.reply, right, f1, mine, key, test.right)
-		}
+		checkNormalized(t, test.gold, test.reply, test.right)
 	}
 }
 
