@@ -76,7 +76,7 @@ func (r *record) untouched() bool { return r.Attack != "" && r.Changed == 0 }
 // right items, which are among the candidates and fix their order, as the rank of the request
 // does if gold is balanced; and the truth of the request where requests or outcomes depend on it.
 func (b *bench) Basis(t eval.Trial) (on eval.Basis) {
-	a, r, err := b.find(t)
+	r, a, err := b.Of(t)
 	if err != nil {
 		return on
 	}
@@ -191,9 +191,9 @@ func (b *bench) attacked(r *request.Request, a *attack.Attack, t *method.Task, r
 
 // Perform ranks the candidates of a request.
 func (b *bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
-	a, r, err := b.find(t)
+	r, a, err := b.Of(t)
 	if err != nil {
-		return eval.Outcome{}, err
+		return eval.Outcome{}, fmt.Errorf("rerank: %w", err)
 	}
 	task, rec := b.scene(r, a)
 	var result method.Result
@@ -255,17 +255,6 @@ func (b *bench) Weight(t eval.Trial) int {
 		return 8 * shown
 	}
 	return 3 * shown
-}
-
-func (b *bench) find(t eval.Trial) (*arm, *request.Request, error) {
-	a, r := b.Arm(t.Arm), b.Datum(t.Item)
-	switch {
-	case a == nil:
-		return nil, nil, fmt.Errorf("rerank: no arm %q in this study", t.Arm)
-	case r == nil:
-		return nil, nil, fmt.Errorf("rerank: no request %q in this study", t.Item)
-	}
-	return a, r, nil
 }
 
 // asker turns a method's prompts into requests to the arm's model and counts the
@@ -388,7 +377,7 @@ func shown(c method.Candidate) payloadCandidate {
 
 // otherCandidates reports whether the positions in a ranking are not those of the candidates of a trial.
 func (b *bench) otherCandidates(t eval.Trial, o eval.Outcome) bool {
-	a, r, err := b.find(t)
+	r, a, err := b.Of(t)
 	rec, ok := read(&o)
 	return err == nil && ok && !slices.Equal(rec.Candidates, b.shown(r, a))
 }
@@ -398,23 +387,27 @@ func (b *bench) Judge(context.Context, eval.Trial, eval.Outcome, eval.Asker) ([]
 	return nil, nil
 }
 
-// read decodes the record of a trial, if there is one.
+// read decodes the record of a trial, if there is one. Only an answer that counts has a ranking,
+// of its candidates.
 func read(o *eval.Outcome) (record, bool) {
 	var rec record
 	if len(o.Data) == 0 || json.Unmarshal(o.Data, &rec) != nil {
 		return record{}, false
 	}
+	if o.Kind != eval.OK || slices.ContainsFunc(rec.Ranking, func(place int) bool { return place < 1 || place > len(rec.Candidates) }) {
+		rec.Ranking = nil
+	}
 	return rec, true
+}
+
+// ranked lists the candidates in their ranking, best first.
+func (r *record) ranked() (ids []string) {
+	for _, place := range r.Ranking {
+		ids = append(ids, r.Candidates[place-1])
+	}
+	return ids
 }
 
 // placeOf is the position of an item among the candidates, or 0. Use it for
 // gold, which may have changed since the trial.
 func (r *record) placeOf(item string) int { return slices.Index(r.Candidates, item) + 1 }
-
-// rankOf is the rank of a position, or 0 if it was not ranked.
-func (r *record) rankOf(place int) int {
-	if place == 0 {
-		return 0
-	}
-	return slices.Index(r.Ranking, place) + 1
-}

@@ -16,7 +16,7 @@ import (
 // and the truth table of the candidates in ranked order.
 func (b *bench) Show(c eval.Case) (eval.Exhibit, error) {
 	t, o := c.Trials[0].Trial, c.Trials[0].Outcome
-	_, r, err := b.find(t)
+	r, _, err := b.Of(t)
 	if err != nil {
 		return eval.Exhibit{}, err
 	}
@@ -71,15 +71,14 @@ func rankWords(rec *record, right []int, kind eval.OutcomeKind) string {
 		return "no prediction"
 	}
 	var ranks []int
-	for _, place := range right {
-		if p := rec.rankOf(place); p > 0 {
-			ranks = append(ranks, p)
+	for i, place := range rec.Ranking {
+		if slices.Contains(right, place) {
+			ranks = append(ranks, i+1)
 		}
 	}
 	if len(ranks) == 0 {
 		return "not ranked"
 	}
-	slices.Sort(ranks)
 	return method.Join(ranks)
 }
 
@@ -117,8 +116,7 @@ func (b *bench) truths(rec *record, r *request.Request) *eval.Table {
 	if len(items) != len(rec.Candidates) || len(items) == 0 {
 		return nil
 	}
-	order := slices.DeleteFunc(slices.Clone(rec.Ranking), func(place int) bool { return place < 1 || place > len(items) })
-	ranked := len(order)
+	order := slices.Clone(rec.Ranking)
 	for i := range items {
 		if !slices.Contains(order, i+1) {
 			order = append(order, i+1)
@@ -142,7 +140,7 @@ func (b *bench) truths(rec *record, r *request.Request) *eval.Table {
 	truth := b.evaluator.Table(r.Structure, items)
 	for at, place := range order {
 		rank := eval.Missing(eval.KindCount, "")
-		if at < ranked {
+		if at < len(rec.Ranking) {
 			rank = eval.Count(at + 1)
 		}
 		row := []eval.Cell{rank, eval.Count(place), eval.Text(items[place-1].Name)}

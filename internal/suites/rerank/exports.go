@@ -14,7 +14,6 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
-	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -93,7 +92,7 @@ func writeRun(kb kit.Bench, k kit.Kept, dir string) (string, error) {
 // result reads the result of a trial. For a failed trial it computes the position of
 // gold.
 func (b *bench) result(t eval.Trial, o eval.Outcome) (resultLine, record, error) {
-	a, r, err := b.find(t)
+	r, a, err := b.Of(t)
 	if err != nil {
 		return resultLine{}, record{}, err
 	}
@@ -110,9 +109,9 @@ func (b *bench) result(t eval.Trial, o eval.Outcome) (resultLine, record, error)
 	switch {
 	case rec.untouched():
 		line.Rank, line.Outcome, line.Reason = 0, "untouched", untouchedTrial
-	case o.Kind == eval.OK && len(rec.Ranking) > 0:
+	case len(rec.Ranking) > 0:
 		line.Prediction = &rec.Ranking[0]
-		if at := slices.IndexFunc(rec.grades(rec.Ranking, r), func(g float64) bool { return g > 0 }); at >= 0 {
+		if at := slices.IndexFunc(rec.ranked(), r.IsRight); at >= 0 {
 			line.Rank = at + 1
 		}
 	}
@@ -273,22 +272,27 @@ func writeTREC(kb kit.Bench, k kit.Kept, dir string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		ids, right, ranked := b.ranking(j.Trial, j.Outcome)
-		query := trecID(j.Trial.Item)
+		r, _, err := b.Of(j.Trial)
+		if err != nil {
+			return "", err
+		}
+		rec, _ := read(&j.Outcome)
+		query, right := trecID(j.Trial.Item), r.Answers()
 		if !judged[query] {
 			judged[query] = true
 			for _, g := range right {
 				w.text("qrels.txt", "%s 0 %s %d\n", query, trecID(g.ID), g.Grade)
 			}
 		}
-		switch rec, _ := read(&j.Outcome); {
+		switch {
 		case rec.untouched():
 			continue // not asked
 		case j.Outcome.Kind == eval.Failed || rec.lacks(right):
 			unscored++
 			continue
 		}
-		if !ranked || len(ids) == 0 {
+		ids := rec.ranked()
+		if len(ids) == 0 {
 			ids = []string{noPrediction}
 		}
 		name := names[eval.Trial{Arm: j.Trial.Arm, Replicate: j.Trial.Replicate}]
@@ -304,26 +308,6 @@ func writeTREC(kb kit.Bench, k kit.Kept, dir string) (string, error) {
 		said += fmt.Sprintf(", without %s that failed or lacked an item that is right now", text.Plural(unscored, "trial", "trials"))
 	}
 	return said, nil
-}
-
-// ranking is a trial's ranking as ids, and the right items. It reports false
-// without a prediction.
-func (b *bench) ranking(t eval.Trial, o eval.Outcome) (ids []string, right []request.Graded, ok bool) {
-	_, r, err := b.find(t)
-	if err != nil {
-		return nil, nil, false
-	}
-	rec, found := read(&o)
-	if !found || o.Kind != eval.OK {
-		return nil, r.Answers(), false
-	}
-	for _, place := range rec.Ranking {
-		if place < 1 || place > len(rec.Candidates) {
-			return nil, r.Answers(), false
-		}
-		ids = append(ids, rec.Candidates[place-1])
-	}
-	return ids, r.Answers(), true
 }
 
 // runNames names the run file of each arm and replicate, a trial without an item.

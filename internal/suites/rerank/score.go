@@ -21,7 +21,7 @@ const goldIsNew = "gold was not among the candidates that were ranked"
 // has no rank: it is a miss with reciprocal rank 0.
 func (b *bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	return kit.ScoreTrials(dst, c, func(dst []eval.Score, t *eval.Judged) []eval.Score {
-		_, r, err := b.find(t.Trial)
+		r, _, err := b.Of(t.Trial)
 		if err != nil {
 			r = new(request.Request)
 		}
@@ -40,12 +40,8 @@ func (b *bench) score(dst []eval.Score, o eval.Outcome, r *request.Request) []ev
 	if rec.lacks(r.Answers()) {
 		unscored = goldIsNew
 	}
-	var ranking []int
-	if o.Kind == eval.OK {
-		ranking = rec.Ranking
-	}
-	grades := rec.grades(ranking, r)
-	rank := slices.IndexFunc(grades, func(g float64) bool { return g > 0 }) + 1
+	ranked := rec.ranked()
+	grades, rank := gradesOf(ranked, r), slices.IndexFunc(ranked, r.IsRight)+1
 	one := func(metric string, num float64) {
 		if unscored != "" {
 			num = 0
@@ -72,7 +68,7 @@ func (b *bench) score(dst []eval.Score, o eval.Outcome, r *request.Request) []ev
 		dst = append(dst, eval.Score{Metric: metricApplied, Num: kit.Indicator(rec.Changed > 0), Den: 1})
 	}
 	if rec.Promoted > 0 {
-		one(metricPromoted, kit.Indicator(o.Kind == eval.OK && len(rec.Ranking) > 0 && slices.Contains(rec.promoted(), rec.Ranking[0])))
+		one(metricPromoted, kit.Indicator(len(rec.Ranking) > 0 && slices.Contains(rec.promoted(), rec.Ranking[0])))
 	}
 	if n, gold := len(rec.Candidates), rec.placeOf(r.Gold); gold > 0 && r.Right == nil {
 		one(hitsIn(thirds[(gold-1)*len(thirds)/n]), measure.Hit(rank, 1))
@@ -96,13 +92,11 @@ func (r *record) lacks(right []request.Graded) bool {
 	return len(r.Candidates) > 0 && slices.ContainsFunc(right, func(g request.Graded) bool { return r.placeOf(g.ID) == 0 })
 }
 
-// grades are the grades of the ranked candidates, best first; 0 is not right.
-func (r *record) grades(ranking []int, q *request.Request) []float64 {
-	grades := make([]float64, len(ranking))
-	for i, place := range ranking {
-		if place >= 1 && place <= len(r.Candidates) {
-			grades[i] = float64(q.Grade(r.Candidates[place-1]))
-		}
+// gradesOf are the grades of ranked candidates, best first; 0 is not right.
+func gradesOf(ranked []string, r *request.Request) []float64 {
+	grades := make([]float64, len(ranked))
+	for i, id := range ranked {
+		grades[i] = float64(r.Grade(id))
 	}
 	return grades
 }
