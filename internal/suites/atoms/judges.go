@@ -201,11 +201,6 @@ func (b *judgeBench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) 
 	return o, nil
 }
 
-// Judge returns nil: people have judged.
-func (b *judgeBench) Judge(context.Context, eval.Trial, eval.Outcome, eval.Asker) ([]eval.Verdict, error) {
-	return nil, nil
-}
-
 // read reads the verdict of a trial.
 func (b *judgeBench) read(c *claim, a *judgeArm, o *eval.Outcome) judgement {
 	return readVerdict(o.Data, b.judging.Scale, "grounded", func(e string) bool { return a.constant != "" || c.question().stands(e) })

@@ -119,11 +119,6 @@ func (b *bench) Perform(_ context.Context, t eval.Trial, _ eval.Asker) (eval.Out
 	}
 }
 
-// Judge does nothing: scores come with the data.
-func (b *bench) Judge(context.Context, eval.Trial, eval.Outcome, eval.Asker) ([]eval.Verdict, error) {
-	return nil, nil
-}
-
 // Score scores each replicate by the table.
 func (b *bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	return kit.ScoreTrials(dst, c, func(dst []eval.Score, t *eval.Judged) []eval.Score {

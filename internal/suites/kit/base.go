@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -150,6 +151,11 @@ func (b *Base[D, A]) ScoreFiles() map[string]string {
 
 // Close does nothing: the data are in memory.
 func (b *Base[D, A]) Close() error { return nil }
+
+// Judge asks nobody; a suite that has a judge asks it.
+func (b *Base[D, A]) Judge(context.Context, eval.Trial, eval.Outcome, eval.Asker) ([]eval.Verdict, error) {
+	return nil, nil
+}
 
 // Capabilities are warnings and notes; a suite adds its own.
 func (b *Base[D, A]) Capabilities() eval.Capabilities {

@@ -382,11 +382,6 @@ func (b *bench) otherCandidates(t eval.Trial, o eval.Outcome) bool {
 	return err == nil && ok && !slices.Equal(rec.Candidates, b.shown(r, a))
 }
 
-// Judge returns nil: rerank computes its truth.
-func (b *bench) Judge(context.Context, eval.Trial, eval.Outcome, eval.Asker) ([]eval.Verdict, error) {
-	return nil, nil
-}
-
 // read decodes the record of a trial, if there is one. Only an answer that counts has a ranking,
 // of its candidates.
 func read(o *eval.Outcome) (record, bool) {
