@@ -169,7 +169,7 @@ func TestWriterBugs(t *testing.T) {
 				files = append(files, okf.File{Path: f.Path, Data: []byte(text)})
 			}
 		}
-		o := eval.Outcome{Kind: eval.OK, Data: (&bundle{Files: files}).encode()}
+		o := eval.Outcome{Kind: eval.OK, Data: kit.JSON(bundle{Files: files})}
 		return values(b.Score(nil, eval.CaseOf(eval.Trial{Item: s.id, Arm: "outline", Replicate: 1}, o, nil)))
 	}
 	perfect := whole(func(_, text string) string { return text })
@@ -207,7 +207,7 @@ func TestRepair(t *testing.T) {
 	before := write(candidates, o, false)
 	after := write(candidates, o, true)
 	b := scorer([]*sample{{id: "x", material: material{sources: []source{{"a", "b"}}}, goldFiles: after}}, o)
-	o2 := eval.Outcome{Kind: eval.OK, Data: (&bundle{Files: after, Unrepaired: before}).encode()}
+	o2 := eval.Outcome{Kind: eval.OK, Data: kit.JSON(bundle{Files: after, Unrepaired: before})}
 	got := values(b.Score(nil, eval.CaseOf(eval.Trial{Item: "x", Arm: "a", Replicate: 1}, o2, nil)))
 	if got[metricErrors] != 2 || got["graph_errors_repaired"] != 0 || got[metricAtomF1] != 1 {
 		t.Errorf("errors %v, after %v, atom F1 %v; want 2, 0, 1", got[metricErrors], got["graph_errors_repaired"], got[metricAtomF1])
@@ -532,7 +532,7 @@ func TestGraphOfNoAnswer(t *testing.T) {
 	}{
 		{eval.Outcome{Kind: eval.Malformed, Reason: noJSON}, "the answer is malformed: its graph is not known"},
 		{eval.Outcome{Kind: eval.Refused, Reason: declined}, "the answer is refused: its graph is not known"},
-		{eval.Outcome{Kind: eval.OK, Data: (&bundle{Files: []okf.File{}}).encode()}, ""},
+		{eval.Outcome{Kind: eval.OK, Data: kit.JSON(bundle{Files: []okf.File{}})}, ""},
 	} {
 		n := 0
 		for _, s := range b.Score(nil, eval.CaseOf(tr, c.o, nil)) {

@@ -184,7 +184,7 @@ func (b *bench) folderArm(dir string) (*arm, error) {
 			return nil, err
 		}
 		a.folder[c.id] = &bundle{Files: append([]okf.File{}, files...), Findings: findings}
-		parts = append(parts, c.id, string(a.folder[c.id].encode()))
+		parts = append(parts, c.id, string(kit.JSON(a.folder[c.id])))
 	}
 	if len(missing) > 0 {
 		b.Warn("%s has no folder for %s: these trials fail; make one, "+withoutAtoms, dir, text.Shorten(strings.Join(missing, ", "), 200))
@@ -256,9 +256,9 @@ func (b *bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 		if made == nil {
 			return eval.Outcome{Kind: eval.Failed, Reason: "no folder", Detail: "there is no folder for this case: make one, " + withoutAtoms}, nil
 		}
-		return eval.Outcome{Kind: eval.OK, Data: made.encode()}, nil
+		return eval.Outcome{Kind: eval.OK, Data: kit.JSON(made)}, nil
 	case a.local != nil:
-		return eval.Outcome{Kind: eval.OK, Data: (&bundle{Files: a.local(c, b)}).encode()}, nil
+		return eval.Outcome{Kind: eval.OK, Data: kit.JSON(bundle{Files: a.local(c, b)})}, nil
 	case a.Pipeline != nil:
 		r, err := a.RequestOutside(c.id, func() any { return payload{c.id, c.sources, b.ontology} })
 		if err != nil {
@@ -282,7 +282,7 @@ func (b *bench) outside(r eval.Response) eval.Outcome {
 	if reason != "" {
 		return eval.Outcome{Kind: eval.Malformed, Reason: reason, Detail: text.Shorten(detail, 300), Data: []byte(r.Answer(""))}
 	}
-	o := eval.Outcome{Kind: eval.OK, Data: made.encode()}
+	o := eval.Outcome{Kind: eval.OK, Data: kit.JSON(made)}
 	if lenient {
 		o.Notes = []string{eval.NoteLenient}
 	}

@@ -246,8 +246,6 @@ type bundle struct {
 	Findings   []okf.Finding `json:"findings,omitempty"`   // files that could not be read
 }
 
-func (b *bundle) encode() []byte { return kit.JSON(b) }
-
 // An answer of a pipeline outside: files by path or as a list, or a folder.
 type answer struct {
 	Files      json.RawMessage `json:"files"`

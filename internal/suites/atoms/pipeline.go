@@ -115,7 +115,7 @@ func (b *bench) pipeline(ctx context.Context, a *arm, c *sample, ask eval.Asker)
 	if a.repair {
 		made.Files, made.Unrepaired = write(all, b.ontology, true), made.Files
 	}
-	return eval.Outcome{Kind: eval.OK, Notes: notes, Data: made.encode()}, nil
+	return eval.Outcome{Kind: eval.OK, Notes: notes, Data: kit.JSON(made)}, nil
 }
 
 // readCandidates reads the candidates in a model's answer about a document, and what it is.

@@ -107,7 +107,7 @@ func checkDamage(c *preflightCase) (kit.Result, error) {
 func (b *bench) pooled(answers map[string]*bundle) map[string]float64 {
 	var scores []eval.Score
 	for _, s := range b.Data {
-		o := eval.Outcome{Kind: eval.OK, Data: answers[s.id].encode()}
+		o := eval.Outcome{Kind: eval.OK, Data: kit.JSON(answers[s.id])}
 		scores = b.Score(scores, eval.CaseOf(eval.Trial{Item: s.id, Arm: "case", Replicate: 1}, o, nil))
 	}
 	return values(scores)

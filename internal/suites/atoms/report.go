@@ -24,6 +24,7 @@ type trial struct {
 
 // A tally is what the report collects of an arm beyond the sums of its scores.
 type tally struct {
+	arm           *arm
 	before, after map[okf.Code]int
 	worst         []trial
 	partly        int // trials without the answer about some of their documents
@@ -42,42 +43,45 @@ func (b *bench) Report(r eval.Results) ([]eval.Block, error) {
 		edges = append(edges, e.Name)
 	}
 	return kit.Blocks(
-		b.worstTable(tallies),
+		worstTable(tallies),
 		b.countTable(r, "edges", "Edges by name", edges, metricEdgePrecision, metricEdgeRecall),
 		b.countTable(r, "types", "Atoms by type", append(b.ontology.TypeNames(), graph.OtherType), metricAtomPrecision, metricAtomRecall),
-		b.problemTable(tallies),
-		b.unreadTable(tallies),
+		problemTable(tallies),
+		unreadTable(tallies),
 		b.claimTable(r),
 		b.costTable(r),
 	), nil
 }
 
-// tallies collects the trials of each arm, the worst first.
-func (b *bench) tallies(cases iter.Seq2[eval.Case, error]) (map[string]*tally, error) {
-	tallies := map[string]*tally{}
+// tallies collects the trials of each arm that has some, the worst first.
+func (b *bench) tallies(cases iter.Seq2[eval.Case, error]) (list []*tally, err error) {
+	byArm := map[*arm]*tally{}
 	for c, err := range cases {
 		if err != nil {
 			return nil, err
 		}
-		s, known := b.Datum(c.Item), b.Arm(c.Arm)
-		if s == nil || known == nil {
+		s, a := b.Datum(c.Item), b.Arm(c.Arm)
+		if s == nil || a == nil {
 			continue
 		}
-		n := tallies[c.Arm]
+		n := byArm[a]
 		if n == nil {
-			n = &tally{before: map[okf.Code]int{}, after: map[okf.Code]int{}}
-			tallies[c.Arm] = n
+			n = &tally{arm: a, before: map[okf.Code]int{}, after: map[okf.Code]int{}}
+			byArm[a] = n
 		}
 		for t := range c.Answered() {
 			n.add(b.assess(s, t), s, t)
 		}
 	}
-	for _, n := range tallies {
-		slices.SortStableFunc(n.worst, func(x, y trial) int {
-			return cmp.Or(cmp.Compare(y.broken, x.broken), cmp.Compare(x.Item, y.Item), cmp.Compare(x.Replicate, y.Replicate))
-		})
+	for _, a := range b.OwnArms {
+		if n := byArm[a]; n != nil {
+			slices.SortStableFunc(n.worst, func(x, y trial) int {
+				return cmp.Or(cmp.Compare(y.broken, x.broken), cmp.Compare(x.Item, y.Item), cmp.Compare(x.Replicate, y.Replicate))
+			})
+			list = append(list, n)
+		}
 	}
-	return tallies, nil
+	return list, nil
 }
 
 func (n *tally) add(a *assessment, of *sample, t *eval.Judged) {
@@ -127,11 +131,7 @@ func (b *bench) Pick(cases iter.Seq2[eval.Case, error], few int) ([]eval.Picked,
 		most = few
 	}
 	var list []eval.Picked
-	for _, a := range b.OwnArms {
-		n := tallies[a.ID]
-		if n == nil {
-			continue
-		}
+	for _, n := range tallies {
 		for i, w := range n.worst[:min(most, len(n.worst))] {
 			p := eval.Picked{Trial: w.Trial}
 			switch {
@@ -148,12 +148,11 @@ func (b *bench) Pick(cases iter.Seq2[eval.Case, error], few int) ([]eval.Picked,
 
 func brief(s string) string { return text.Shorten(s, 60) }
 
-func (b *bench) worstTable(tallies map[string]*tally) eval.Table {
+func worstTable(tallies []*tally) eval.Table {
 	t := eval.Table{Name: "worst", Title: "Worst cases", Columns: []string{"arm", "case", "atom F1", "edge F1", "validity", "graph errors", "faithfulness", "what is wrong"},
 		Note: "Cases that are not perfect, worst first: by the sum of what is missing to 1, and a quarter for each error of the graph."}
-	for _, a := range b.OwnArms {
-		n := tallies[a.ID]
-		if n == nil || a.Role != eval.RoleArm {
+	for _, n := range tallies {
+		if n.arm.Role != eval.RoleArm {
 			continue
 		}
 		for _, w := range n.worst[:min(maxWorst, len(n.worst))] {
@@ -168,7 +167,7 @@ func (b *bench) worstTable(tallies map[string]*tally) eval.Table {
 			if w.value(metricErrors).Defined() {
 				errors = eval.Count(int(w.own[metricErrors].Num))
 			}
-			t.Row(eval.Text(a.ID), eval.Text(name), eval.Ratio(w.value(metricAtomF1)), eval.Ratio(w.value(metricEdgeF1)), eval.Ratio(w.value(metricValidity)),
+			t.Row(eval.Text(n.arm.ID), eval.Text(name), eval.Ratio(w.value(metricAtomF1)), eval.Ratio(w.value(metricEdgeF1)), eval.Ratio(w.value(metricValidity)),
 				errors, eval.Ratio(w.value(metricFaithfulness)), eval.Text(text.Shorten(strings.Join(w.problems, "; "), 240)))
 		}
 	}
@@ -192,16 +191,12 @@ func (b *bench) countTable(r eval.Results, name, title string, units []string, p
 	return t
 }
 
-func (b *bench) problemTable(tallies map[string]*tally) eval.Table {
+func problemTable(tallies []*tally) eval.Table {
 	t := eval.Table{Name: "integrity", Title: "Problems of graphs", Columns: []string{"arm", "problem", "severity", "before repair", "after"}, Note: "Over all trials. An arm without a repair has the same numbers twice."}
-	for _, a := range b.OwnArms {
-		n := tallies[a.ID]
-		if n == nil {
-			continue
-		}
+	for _, n := range tallies {
 		for _, p := range graph.Problems {
 			if n.before[p.Code]+n.after[p.Code] > 0 {
-				t.Row(eval.Text(a.ID), eval.Text(string(p.Code)), eval.Text(string(p.Severity)), eval.Count(n.before[p.Code]), eval.Count(n.after[p.Code]))
+				t.Row(eval.Text(n.arm.ID), eval.Text(string(p.Code)), eval.Text(string(p.Severity)), eval.Count(n.before[p.Code]), eval.Count(n.after[p.Code]))
 			}
 		}
 	}
@@ -218,12 +213,12 @@ func (s *sample) unread(notes []string) (list []string) {
 	return list
 }
 
-func (b *bench) unreadTable(tallies map[string]*tally) eval.Table {
+func unreadTable(tallies []*tally) eval.Table {
 	t := eval.Table{Name: "unread", Title: "Documents without a readable answer", Columns: []string{"arm", "trials", "documents"},
 		Note: "Of trials that have the atoms of their other documents and count as answered. What such a document has counts as missed."}
-	for _, a := range b.OwnArms {
-		if n := tallies[a.ID]; n != nil && n.partly > 0 {
-			t.Row(eval.Text(a.ID), eval.Count(n.partly), eval.Count(n.unread))
+	for _, n := range tallies {
+		if n.partly > 0 {
+			t.Row(eval.Text(n.arm.ID), eval.Count(n.partly), eval.Count(n.unread))
 		}
 	}
 	return t

@@ -53,8 +53,13 @@ func none(n int) []int { return slices.Repeat([]int{-1}, n) }
 
 func (m *Matching) pair(g, p int) { m.Gold[g], m.Pred[p] = p, g }
 
-// A group is the atoms with one key.
+// A group is the atoms with one id, and a title those that are paired by one.
 type group struct{ gold, pred []int }
+
+type title struct {
+	group
+	node int // of the network
+}
 
 // idsOf groups the atoms by id, in order of appearance. An atom without an id is a
 // group of its own.
@@ -94,59 +99,45 @@ func titleKey(a *okf.Atom) string {
 // more atoms on one side than on the other can spare the difference, so this is a
 // maximum flow from the ids that spare gold atoms, through titles, to the ids that spare
 // predicted ones.
-func spare(ids []*group, gold, pred *okf.Base) []*group {
+func spare(ids []*group, gold, pred *okf.Base) []*title {
 	var net network
 	source, sink := net.node(), net.node()
-	nodes := map[string]int{}
-	var titles []*group
-	titleAt := map[int]*group{}
+	var titles []*title
+	byKey := map[string]*title{}
 	type arc struct {
 		edge, atom int
-		title      *group
-		gold       bool
+		paired     *[]int // the atoms of its title that are
 	}
 	var arcs []arc
-	lead := func(id, atom int, a *okf.Atom, isGold bool) {
-		key := titleKey(a)
-		if key == "" {
-			return
+	each := func(atoms []int, base *okf.Base, lead func(atom int, t *title)) {
+		for _, i := range atoms {
+			key := titleKey(&base.Atoms[i])
+			if key == "" {
+				continue
+			}
+			if byKey[key] == nil {
+				byKey[key] = &title{node: net.node()}
+				titles = append(titles, byKey[key])
+			}
+			lead(i, byKey[key])
 		}
-		node, ok := nodes[key]
-		if !ok {
-			node = net.node()
-			nodes[key], titleAt[node] = node, new(group)
-			titles = append(titles, titleAt[node])
-		}
-		from, to := id, node
-		if !isGold {
-			from, to = node, id
-		}
-		arcs = append(arcs, arc{net.edge(from, to, 1), atom, titleAt[node], isGold})
 	}
 	for _, id := range ids {
 		switch n := len(id.gold) - len(id.pred); {
 		case n > 0:
 			node := net.node()
 			net.edge(source, node, n)
-			for _, g := range id.gold {
-				lead(node, g, &gold.Atoms[g], true)
-			}
+			each(id.gold, gold, func(g int, t *title) { arcs = append(arcs, arc{net.edge(node, t.node, 1), g, &t.gold}) })
 		case n < 0:
 			node := net.node()
 			net.edge(node, sink, -n)
-			for _, p := range id.pred {
-				lead(node, p, &pred.Atoms[p], false)
-			}
+			each(id.pred, pred, func(p int, t *title) { arcs = append(arcs, arc{net.edge(t.node, node, 1), p, &t.pred}) })
 		}
 	}
 	net.fill(source, sink)
 	for _, a := range arcs {
-		switch {
-		case net.edges[a.edge].free > 0:
-		case a.gold:
-			a.title.gold = append(a.title.gold, a.atom)
-		default:
-			a.title.pred = append(a.title.pred, a.atom)
+		if net.edges[a.edge].free == 0 {
+			*a.paired = append(*a.paired, a.atom)
 		}
 	}
 	return titles
