@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/scruple-eval/scruple/internal/measure"
 )
 
 // A Scheme says which predicted spans are right.
@@ -249,10 +251,7 @@ func Pairs(gold, predicted []Span) []Pair {
 
 // pairs are the pairs of spans that may be matched.
 func pairs(gold, predicted []Span, may func(gold, predicted Span) bool) []Pair {
-	order := make([]int, len(predicted)) // by start
-	for j := range order {
-		order[j] = j
-	}
+	order := measure.UpTo(len(predicted)) // by start
 	slices.SortFunc(order, func(a, b int) int { return predicted[a].Start - predicted[b].Start })
 	ends := make([]int, len(predicted)) // the largest end so far, in that order
 	for k, j := range order {

@@ -207,8 +207,7 @@ func (m *measured) MarshalJSON() ([]byte, error) {
 		ByLabel  map[string]scores `json:"by_label"`
 	}{m.Scheme, m.tally.Texts, m.tokens, nil, scoresOf(m.tally.Overall), ratios{p, r, f}, map[string]scores{}}
 	if m.tokens > 0 {
-		accuracy := float64(m.agreeing) / float64(m.tokens)
-		out.Accuracy = &accuracy
+		out.Accuracy = new(float64(m.agreeing) / float64(m.tokens))
 	}
 	for label, c := range m.tally.ByLabel {
 		out.ByLabel[label] = scoresOf(c)

@@ -3,6 +3,7 @@ package evidence
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -207,9 +208,7 @@ func metaWanted(e *request.Evidence) string {
 func (ev *Evaluator) social(e *request.Evidence) test {
 	people := map[string]bool{}
 	for _, name := range e.Names {
-		for id := range ev.graph.Within(name, e.Hops) {
-			people[id] = true
-		}
+		maps.Copy(people, ev.graph.Within(name, e.Hops))
 	}
 	p, need := newPattern(e.Pattern), max(e.MinMatches, 1)
 	return ofReviews(func(item *subject) (Truth, reason) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/spanfile"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -169,6 +170,7 @@ func totalChanges(was, is *Summary) *eval.Table {
 	limit := max(aFall, repeatable(was, is))
 	var judged, both, fell, rose, broke, mended int
 	var before, after float64
+	one := func(holds bool) int { return int(kit.Indicator(holds)) }
 	for id, now := range is.texts {
 		then, ok := was.texts[id]
 		if !ok {
@@ -178,12 +180,12 @@ func totalChanges(was, is *Summary) *eval.Table {
 		switch by := now.total - then.total; {
 		case then.state == Errored || now.state == Errored:
 			if then.state != now.state {
-				broke, mended = broke+int(bit(now.state == Errored)), mended+int(bit(then.state == Errored))
+				broke, mended = broke+one(now.state == Errored), mended+one(then.state == Errored)
 			}
 		case then.state == Judged && now.state == Judged:
 			judged++
 			before, after = before+then.total, after+now.total
-			fell, rose = fell+int(bit(by <= -limit)), rose+int(bit(by >= limit))
+			fell, rose = fell+one(by <= -limit), rose+one(by >= limit)
 		}
 	}
 	t := tableOf("total_changes", "{limit}", fmt.Sprintf("%.3g", limit), "{fall}", strconv.Itoa(aFall))
