@@ -23,6 +23,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/scruple-eval/scruple/internal/measure"
 )
 
 // Measures are the names of what is computed, in order.
@@ -128,7 +130,7 @@ func some(names []string) string {
 
 // evaluate measures one query, and says whether scores as float32 would be
 // measured otherwise. Both lists are in the order of documents.
-func evaluate(run, judged []entry) (measures map[string]float64, otherwise bool) {
+func evaluate(run, judged []entry) (values map[string]float64, otherwise bool) {
 	var ideal []float64
 	for _, j := range judged {
 		if j.value > 0 {
@@ -139,12 +141,12 @@ func evaluate(run, judged []entry) (measures map[string]float64, otherwise bool)
 
 	ranked := slices.Clone(run)
 	sortBy(ranked, func(e entry) float64 { return e.value })
-	measures = measure(relevances(ranked, judged), ideal)
+	values = measures(relevances(ranked, judged), ideal)
 	if tiesAsSingle(ranked) {
 		sortBy(ranked, func(e entry) float64 { return float64(float32(e.value)) })
-		otherwise = !maps.Equal(measures, measure(relevances(ranked, judged), ideal))
+		otherwise = !maps.Equal(values, measures(relevances(ranked, judged), ideal))
 	}
-	return measures, otherwise
+	return values, otherwise
 }
 
 // sortBy ranks by score, highest first, ties by document, last first.
@@ -175,10 +177,11 @@ func relevances(ranked, judged []entry) []float64 {
 	return relevance
 }
 
-func measure(relevance, ideal []float64) map[string]float64 {
+func measures(relevance, ideal []float64) map[string]float64 {
+	first := slices.IndexFunc(relevance, func(rel float64) bool { return rel > 0 }) + 1
 	return map[string]float64{
-		"success_1": success(relevance, 1), "success_5": success(relevance, 5), "success_10": success(relevance, 10),
-		"recip_rank": reciprocalRank(relevance),
+		"success_1": measure.Hit(first, 1), "success_5": measure.Hit(first, 5), "success_10": measure.Hit(first, 10),
+		"recip_rank": measure.ReciprocalRank(first, 0),
 		"ndcg_cut_5": ndcg(relevance, ideal, 5), "ndcg_cut_10": ndcg(relevance, ideal, 10),
 		"map": averagePrecision(relevance, len(ideal)),
 		"P_5": precision(relevance, 5), "P_10": precision(relevance, 10),
@@ -195,11 +198,6 @@ func relevant(relevance []float64, k int) (n int) {
 	return n
 }
 
-// success is 1 if any of the first k is relevant: Hits@K.
-func success(relevance []float64, k int) float64 {
-	return float64(min(relevant(relevance, k), 1))
-}
-
 // precision divides by k, also where fewer were returned.
 func precision(relevance []float64, k int) float64 {
 	return float64(relevant(relevance, k)) / float64(k)
@@ -211,15 +209,6 @@ func recall(relevance []float64, total, k int) float64 {
 		return 0
 	}
 	return float64(relevant(relevance, k)) / float64(total)
-}
-
-func reciprocalRank(relevance []float64) float64 {
-	for i, rel := range relevance {
-		if rel > 0 {
-			return 1 / float64(i+1)
-		}
-	}
-	return 0
 }
 
 // averagePrecision is 0 where nothing is relevant.
