@@ -48,8 +48,8 @@ func New(graph *catalog.Graph) *Evaluator { return &Evaluator{graph: graph} }
 // Evaluate returns the truth of a tree for an item. The tree must pass
 // [request.Check]; an empty node panics.
 func (e *Evaluator) Evaluate(n *request.Node, item *catalog.Item) Truth {
-	on := e.On(item)
-	return Combine(n, func(leaf *request.Node) Truth { return on(leaf.Evidence) })
+	s := &subject{Item: item}
+	return Combine(n, func(leaf *request.Node) Truth { return e.truth(leaf.Evidence, s) })
 }
 
 // Combine returns the truth of a tree, given the truth of its conditions. It
@@ -82,17 +82,12 @@ func Combine(n *request.Node, leaf func(*request.Node) Truth) Truth {
 // Leaf returns the truth of a condition for an item. Evidence that fails
 // [request.CheckEvidence] is unknown for every item.
 func (e *Evaluator) Leaf(v *request.Evidence, item *catalog.Item) Truth {
-	return e.On(item)(v)
+	return e.truth(v, &subject{Item: item})
 }
 
-// On returns a function that is [Evaluator.Leaf] for one item. It prepares the
-// item's reviews once, and is not safe for concurrent use.
-func (e *Evaluator) On(item *catalog.Item) func(*request.Evidence) Truth {
-	s := &subject{Item: item}
-	return func(v *request.Evidence) Truth {
-		t, _ := e.test(v)(s)
-		return t
-	}
+func (e *Evaluator) truth(v *request.Evidence, s *subject) Truth {
+	t, _ := e.test(v)(s)
+	return t
 }
 
 // A test is a compiled condition. It returns the truth for an item, and the

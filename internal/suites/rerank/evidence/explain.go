@@ -72,17 +72,15 @@ type Row struct {
 // Table returns the truth table of a tree over items, in their order. The columns
 // are the conditions in the order of [request.Node.Leaves].
 func (e *Evaluator) Table(n *request.Node, items []*catalog.Item) []Row {
-	leaves := n.Leaves()
 	rows := make([]Row, len(items))
 	for i, item := range items {
-		truths := make(map[*request.Node]Truth, len(leaves))
-		row := Row{Item: item.ID, Name: item.Name, Conditions: make([]Truth, len(leaves))}
-		for k, leaf := range leaves {
-			truths[leaf] = e.Leaf(leaf.Evidence, item)
-			row.Conditions[k] = truths[leaf]
+		s, truths := &subject{Item: item}, map[*request.Node]Truth{}
+		rows[i] = Row{Item: item.ID, Name: item.Name}
+		for _, leaf := range n.Leaves() {
+			truths[leaf] = e.truth(leaf.Evidence, s)
+			rows[i].Conditions = append(rows[i].Conditions, truths[leaf])
 		}
-		row.Truth = Combine(n, func(leaf *request.Node) Truth { return truths[leaf] })
-		rows[i] = row
+		rows[i].Truth = Combine(n, func(leaf *request.Node) Truth { return truths[leaf] })
 	}
 	return rows
 }
