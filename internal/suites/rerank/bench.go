@@ -271,7 +271,7 @@ func (b *bench) asker(a *arm, r *request.Request, ask eval.Asker, failed *atomic
 		}
 		q.Optional, q.Foreseen = p.Optional, func() string { return p.Simulated(method.Rightly) }
 		response, err := ask.Ask(ctx, step, q)
-		if none := (*eval.NoAnswer)(nil); errors.As(err, &none) {
+		if none, ok := errors.AsType[*eval.NoAnswer](err); ok {
 			failed.Add(1)
 			return method.Answer{Failed: none.Error()}, nil
 		}
@@ -334,11 +334,13 @@ func (b *bench) askPipeline(ctx context.Context, a *arm, r *request.Request, t m
 	if response.Stop == eval.StopRefused {
 		said = response.Refusal
 	}
-	if f := method.FaultOf(response.Stop, said); f != nil {
-		return method.Result{Invalid: f.Reason, Detail: f.Detail}, nil
+	var ranking method.Ranking
+	f := method.FaultOf(response.Stop, said)
+	if f == nil {
+		ranking, err = method.ReadRanking(said, len(t.Candidates))
+		f, _ = errors.AsType[*method.Fault](err)
 	}
-	ranking, err := method.ReadRanking(response.Answer(q.Force), len(t.Candidates))
-	if f, ok := err.(*method.Fault); ok {
+	if f != nil {
 		return method.Result{Invalid: f.Reason, Detail: f.Detail}, nil
 	}
 	return method.Result{Ranking: ranking.Places, Notes: ranking.Notes}, err

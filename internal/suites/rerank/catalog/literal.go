@@ -37,7 +37,7 @@ func ParseLiteral(s string) (v any, err error) {
 	}
 	if err := json.Unmarshal(out, &v); err != nil {
 		found := len(out)
-		if e := (*json.SyntaxError)(nil); errors.As(err, &e) && int(e.Offset) <= len(out) && !strings.HasPrefix(err.Error(), "unexpected end") {
+		if e, ok := errors.AsType[*json.SyntaxError](err); ok && int(e.Offset) <= len(out) && !strings.HasPrefix(err.Error(), "unexpected end") {
 			found = int(e.Offset) - 1
 		}
 		i := len(starts) - 1

@@ -170,7 +170,7 @@ func ranks(rank ranker) func(context.Context, Task, Asker) (Result, error) {
 		if len(t.Candidates) > 0 {
 			s.result.Ranking, err = rank(ctx, s)
 		}
-		if f := (*Fault)(nil); errors.As(err, &f) {
+		if f, ok := errors.AsType[*Fault](err); ok {
 			s.record("", "fault", f.Error())
 			s.result.Ranking, s.result.Invalid, s.result.Detail = nil, f.Reason, f.Detail
 			err = nil

@@ -93,7 +93,7 @@ func (l *planActLoop) act(ctx context.Context, step string, done int) ([]int, bo
 		if err == nil {
 			r, err = choose(list, len(l.Candidates))
 		}
-		if f := (*Fault)(nil); errors.As(err, &f) && !l.again {
+		if f, ok := errors.AsType[*Fault](err); ok && !l.again {
 			l.again = true
 			l.reject(step, a, fmt.Sprintf("That ranking cannot be used: %s. Finish again.", f.Detail))
 			return nil, false, nil

@@ -64,8 +64,7 @@ func ReadRanking(answer string, n int) (Ranking, error) {
 	}
 	if before := unfence(text.Narrow(reply.Outside)); reply.Marked {
 		other, _, err := readList(before, false)
-		var f *Fault
-		if errors.As(err, &f) && f.Reason == InvalidNoRanking {
+		if f, ok := errors.AsType[*Fault](err); ok && f.Reason == InvalidNoRanking {
 			other = list // there is none
 		}
 		if !slices.Equal(other, list) {
@@ -438,8 +437,8 @@ func (s *session) rank(ctx context.Context, step string, shown []int, k int, mis
 	err = s.attempts(ctx, step, p, rankingAttempts, func(name string, a Answer, last bool) (wrong, again string, err error) {
 		r, err := ReadRanking(a.Text, len(shown))
 		places = s.kept(name, r)
-		var f *Fault
-		if !errors.As(err, &f) || last {
+		f, ok := errors.AsType[*Fault](err)
+		if !ok || last {
 			return "", "", err
 		}
 		return f.Error(), fmt.Sprintf(wording("ranking_again"), f.Detail, final), nil

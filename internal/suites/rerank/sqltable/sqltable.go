@@ -421,9 +421,9 @@ func (db *DB) planned(ctx context.Context, query string) (err error) {
 // explain adds what is allowed to SQLite's message.
 func explain(err error) string {
 	said := err.Error()
-	var coded *sqlite.Error
+	coded, ok := errors.AsType[*sqlite.Error](err)
 	switch {
-	case errors.As(err, &coded) && coded.Code()&0xff == sqlite3.SQLITE_FULL:
+	case ok && coded.Code()&0xff == sqlite3.SQLITE_FULL:
 		return fmt.Sprintf("the query needs more than %d MiB to sort or to keep intermediate results: select fewer rows and columns, and join on equal columns", scratchBytes>>20)
 	case strings.Contains(said, "not authorized") || strings.Contains(said, "prohibited"):
 		return "refused: only SELECT over the tables is allowed, without recursion, dates, random functions, PRAGMA or ATTACH (" + said + ")"
