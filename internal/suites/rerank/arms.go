@@ -196,4 +196,4 @@ func (a *arm) title() string {
 
 func (a *arm) attacked() bool { return a.attack != nil }
 
-func (a *arm) injected() bool { return a.attacked() && a.attack.Category == attack.Injection }
+func (a *arm) injected() bool { return a.attacked() && a.attack.Injects }

@@ -177,7 +177,7 @@ func (b *bench) attacked(r *request.Request, a *attack.Attack, t *method.Task, r
 		case read && b.shows(item, after, r) != right && b.shows(item, reviews[i], r) == right:
 			rec.Refused = append(rec.Refused, i+1)
 		default:
-			t.Candidates[i].Reviews, t.Candidates[i].Injected = after, a.Category == attack.Injection
+			t.Candidates[i].Reviews, t.Candidates[i].Injected = after, a.Injects
 			rec.Changed++
 			if rec.Coverage = rec.Coverage.Add(less); less.Kept < 0 && rec.Lost == nil {
 				rec.Lost = make([]int, len(items))

@@ -55,7 +55,7 @@ func Parse(s string) ([]Attack, error) {
 // typo swaps two neighbouring letters, with probability p, in each word of
 // more than three letters.
 func typo(name string, p float64) Attack {
-	return Attack{Name: name, Category: Noise, finds: hasReviews, apply: func(w *work) {
+	return Attack{Name: name, finds: hasReviews, apply: func(w *work) {
 		for _, at := range w.some(w.count(len(w.reviews))) {
 			w.edit(at, w.misspell(w.reviews[at].Text, min(1, p*w.options.strength())))
 		}
@@ -97,7 +97,7 @@ func (w *work) swap(word []rune) {
 // inject adds instructions to the model to existing reviews, or to a new one if
 // there are none.
 func inject(name string, variants []string) Attack {
-	return Attack{Name: name, Category: Injection, apply: func(w *work) {
+	return Attack{Name: name, Injects: true, apply: func(w *work) {
 		if len(w.reviews) == 0 {
 			w.add(w.write(variants, ""), 5)
 			return
@@ -110,7 +110,7 @@ func inject(name string, variants []string) Attack {
 
 // fake adds reviews with praise or blame but no facts.
 func fake(name string, stars float64, blames bool, variants []string) Attack {
-	return Attack{Name: name, Category: Deception, Blames: blames, apply: func(w *work) {
+	return Attack{Name: name, Blames: blames, apply: func(w *work) {
 		for range w.count(1) {
 			w.add(w.write(variants, ""), stars)
 		}
@@ -126,7 +126,7 @@ func sarcastic(name string, all map[string]twisted, facts ...string) Attack {
 			return ok
 		})
 	}
-	return Attack{Name: name, Category: Deception, finds: finds, apply: func(w *work) {
+	return Attack{Name: name, finds: finds, apply: func(w *work) {
 		for _, fact := range facts {
 			to, value, ok := all[fact].of(w.item)
 			if !ok {
@@ -161,7 +161,7 @@ func (t twisted) of(item *catalog.Item) (to twistedTo, value string, ok bool) {
 // 15 × strength filler sentences. Squaring the drawn number makes most texts
 // short and a few very long.
 func heterogeneity(fillers []string) Attack {
-	return Attack{Name: "heterogeneity", Category: Heterogeneity, finds: hasReviews, apply: func(w *work) {
+	return Attack{Name: "heterogeneity", finds: hasReviews, apply: func(w *work) {
 		most := 15 * w.options.strength()
 		for _, at := range w.some(w.count(len(w.reviews))) {
 			u := w.draws.Float64()

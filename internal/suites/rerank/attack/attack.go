@@ -72,24 +72,12 @@ type Change struct {
 // Any reports whether anything changed.
 func (c Change) Any() bool { return c.Edited+c.Added > 0 }
 
-// A Category groups attacks by their target.
-type Category string
-
-// The categories of the seed's table, and the one of the specification.
-const (
-	Noise         Category = "noise"         // input quality
-	Injection     Category = "injection"     // following instructions
-	Deception     Category = "deception"     // trust in content
-	Heterogeneity Category = "heterogeneity" // length of texts
-)
-
 // An Attack changes reviews.
 type Attack struct {
-	Name     string
-	Category Category
-	// Blames means that the attack is on the right candidates, not on the others.
-	Blames bool
-	apply  func(w *work)
+	Name    string
+	Injects bool // instructions to the model, which promote a candidate
+	Blames  bool // the right candidates: the attack is on them, not on the others
+	apply   func(w *work)
 	// finds reports whether an item has something to change; nil means always.
 	finds func(item *catalog.Item, reviews []catalog.Review) bool
 }
@@ -134,7 +122,7 @@ type Report struct {
 func (p Plan) Run(items []*catalog.Item, reviews [][]catalog.Review) ([][]catalog.Review, Report) {
 	seed := stable.Seed(p.Seed, "attack", p.Request)
 	o, report := p.Options, Report{Promoted: -1, Changes: make([]Change, len(items))}
-	if p.Attack.Category == Injection {
+	if p.Attack.Injects {
 		report.Promoted = promoted(seed, p.Right, items)
 		if report.Promoted < 0 {
 			return slices.Clone(reviews), report

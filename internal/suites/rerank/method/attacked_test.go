@@ -22,7 +22,7 @@ func attacked(task method.Task, a *attack.Attack) method.Task {
 	out.Candidates, out.Promoted = nil, report.Promoted+1
 	for i := range items {
 		out.Candidates = append(out.Candidates, method.Candidate{Item: items[i], Reviews: after[i],
-			Injected: a.Category == attack.Injection && report.Changes[i].Any()})
+			Injected: a.Injects && report.Changes[i].Any()})
 	}
 	return out
 }
