@@ -123,25 +123,26 @@ func (b *bench) result(t eval.Trial, o eval.Outcome) (resultLine, record, error)
 // sequence add up, and of steps in parallel, each with its retries, the longest
 // counts.
 func wallTime(steps map[string]float64, parallel [][]string) float64 {
-	total, left := 0.0, maps.Clone(steps)
+	left := slices.Sorted(maps.Keys(steps)) // sums do not depend on the order of a map
+	take := func(of func(step string) bool) (sum float64) {
+		left = slices.DeleteFunc(left, func(step string) bool {
+			taken := of(step)
+			if taken {
+				sum += steps[step]
+			}
+			return taken
+		})
+		return sum
+	}
+	total := 0.0
 	for _, group := range parallel {
 		longest := 0.0
 		for _, name := range group {
-			branch := 0.0
-			for step, ms := range left {
-				if step == name || strings.HasPrefix(step, name+"/") {
-					branch += ms
-					delete(left, step)
-				}
-			}
-			longest = max(longest, branch)
+			longest = max(longest, take(func(step string) bool { return step == name || strings.HasPrefix(step, name+"/") }))
 		}
 		total += longest
 	}
-	for _, step := range slices.Sorted(maps.Keys(left)) {
-		total += left[step]
-	}
-	return total
+	return total + take(func(string) bool { return true })
 }
 
 // summaries writes config.json and scaling_summary.json.

@@ -395,6 +395,16 @@ func TestWallTime(t *testing.T) {
 	if got := wallTime(steps, nil); got != 31 {
 		t.Errorf("%v ms in sequence", got)
 	}
+	many, parallel := map[string]float64{}, []string{"a"}
+	for i := range 60 {
+		many[fmt.Sprint("a/", i)] = 0.1 * float64(i)
+	}
+	want := wallTime(many, [][]string{parallel})
+	for range 20 {
+		if got := wallTime(many, [][]string{parallel}); got != want {
+			t.Fatalf("the same steps took %v ms and %v ms", want, got)
+		}
+	}
 	if len(steps) != 7 {
 		t.Error("the steps were changed")
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/spanfile"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 	"github.com/scruple-eval/scruple/internal/suites/spans/snapshot"
 	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
@@ -714,5 +715,25 @@ func TestMissedBySection(t *testing.T) {
 	want := map[string]snapshot.SectionErrors{"main": {Missed: 1}, "technicalSpecs": {Missed: 1}, "alternatives": {}, snapshot.Unknown: {Missed: 1}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
+	}
+}
+
+// TestChangesAreTheSame: the numbers of a comparison do not depend on the order of a map.
+func TestChangesAreTheSame(t *testing.T) {
+	summary := func(step float64) *snapshot.Summary {
+		tally := reader.NewTally()
+		for i := range 120 {
+			l := snapshot.Labelled{ID: fmt.Sprint(i / 2), State: snapshot.Judged}
+			l.Verdict.Result.TotalScore = 5 + step*float64(i)
+			tally.Add(&l)
+		}
+		return tally.Summary(1)
+	}
+	was, is := summary(0.1), summary(0.13)
+	want := kit.JSON(snapshot.Changes(was, is))
+	for range 20 {
+		if got := kit.JSON(snapshot.Changes(was, is)); string(got) != string(want) {
+			t.Fatalf("a comparison has %s, then %s", want, got)
+		}
 	}
 }

@@ -152,8 +152,8 @@ const aFall = 3
 func repeatable(sides ...*Summary) float64 {
 	spread, more := 0.0, 0
 	for _, s := range sides {
-		for _, o := range s.texts {
-			if o.n > 1 {
+		for _, id := range slices.Sorted(maps.Keys(s.texts)) {
+			if o := s.texts[id]; o.n > 1 {
 				spread, more = spread+o.spread, more+o.n-1
 			}
 		}
@@ -164,19 +164,32 @@ func repeatable(sides ...*Summary) float64 {
 	return 1.96 * math.Sqrt(2*spread/float64(more))
 }
 
+// A twice is what became of a text in two summaries.
+type twice struct {
+	id      string
+	was, is outcome
+}
+
+// inBoth lists the texts of two summaries in the order of their ids.
+func inBoth(was, is *Summary) (list []twice) {
+	for _, id := range slices.Sorted(maps.Keys(is.texts)) {
+		if before, ok := was.texts[id]; ok {
+			list = append(list, twice{id, before, is.texts[id]})
+		}
+	}
+	return list
+}
+
 // totalChanges counts the texts with another total or state. Losses stand beside gains: between
 // two runs that differ by chance there are as many.
 func totalChanges(was, is *Summary) *eval.Table {
 	limit := max(aFall, repeatable(was, is))
-	var judged, both, fell, rose, broke, mended int
+	var judged, fell, rose, broke, mended int
 	var before, after float64
 	one := func(holds bool) int { return int(kit.Indicator(holds)) }
-	for id, now := range is.texts {
-		then, ok := was.texts[id]
-		if !ok {
-			continue
-		}
-		both++
+	texts := inBoth(was, is)
+	for _, t := range texts {
+		then, now := t.was, t.is
 		switch by := now.total - then.total; {
 		case then.state == Errored || now.state == Errored:
 			if then.state != now.state {
@@ -194,35 +207,23 @@ func totalChanges(was, is *Summary) *eval.Table {
 	}
 	t.Add("total fell", eval.CountOf(fell, judged), "")
 	t.Add("total rose", eval.CountOf(rose, judged), "")
-	t.Add("failed now, had not", eval.CountOf(broke, both), "")
-	t.Add("had failed, not now", eval.CountOf(mended, both), "")
+	t.Add("failed now, had not", eval.CountOf(broke, len(texts)), "")
+	t.Add("had failed, not now", eval.CountOf(mended, len(texts)), "")
 	return t
 }
 
 // changedTexts has the texts with the largest losses first, then those that only one judged.
 func changedTexts(was, is *Summary) *eval.Table {
-	type changed struct {
-		id      string
-		was, is outcome
-	}
-	var list []changed
-	both := 0
-	for _, id := range slices.Sorted(maps.Keys(is.texts)) {
-		if before, ok := was.texts[id]; ok {
-			both++
-			if now := is.texts[id]; before.state != now.state || before.total != now.total {
-				list = append(list, changed{id, before, now})
-			}
-		}
-	}
+	all := inBoth(was, is)
+	list := slices.DeleteFunc(slices.Clone(all), func(t twice) bool { return t.was.state == t.is.state && t.was.total == t.is.total })
 	// Texts that only one judged have no difference: they come last.
-	delta := func(c changed) float64 {
+	delta := func(c twice) float64 {
 		if c.was.state != Judged || c.is.state != Judged {
 			return math.Inf(1)
 		}
 		return c.is.total - c.was.total
 	}
-	slices.SortStableFunc(list, func(a, b changed) int { return cmp.Compare(delta(a), delta(b)) })
+	slices.SortStableFunc(list, func(a, b twice) int { return cmp.Compare(delta(a), delta(b)) })
 	t := tableOf("text_changes", "{most}", strconv.Itoa(mostChanges))
 	total := func(o outcome) eval.Cell {
 		if o.state != Judged {
@@ -238,7 +239,7 @@ func changedTexts(was, is *Summary) *eval.Table {
 		t.Add(c.id, change(total(c.was), total(c.is)), by, state)
 	}
 	if len(list) > 0 {
-		t.Add("all that changed", eval.CountOf(len(list), both), "", "")
+		t.Add("all that changed", eval.CountOf(len(list), len(all)), "", "")
 	}
 	return t
 }
