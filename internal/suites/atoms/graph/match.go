@@ -325,20 +325,17 @@ func (c *Comparison) atoms(gold, pred *okf.Base, m Matching) {
 	}
 	for p := range pred.Atoms {
 		if m.Pred[p] < 0 {
-			count(unknownAs(gold.Ontology, pred.Atoms[p].Type)).Predicted++
+			name := OtherType
+			if t, ok := gold.Ontology.Type(pred.Atoms[p].Type); ok {
+				name = t.Name
+			}
+			count(name).Predicted++
 		}
 	}
 }
 
 // OtherType counts the spurious atoms of types that the ontology does not have.
 const OtherType = "(other)"
-
-func unknownAs(o *ontology.Ontology, name string) string {
-	if _, ok := o.Type(name); ok {
-		return name
-	}
-	return OtherType
-}
 
 // orderedPair counts the ordered edges of a gold atom and of its match.
 func (c *Comparison) orderedPair(gold, pred *okf.Base, m Matching, g int) {

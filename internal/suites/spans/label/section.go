@@ -17,14 +17,12 @@ type Header struct {
 	Pattern string `json:"pattern" jsonschema:"required,minLength=1,description=Regular expression (RE2) of the header\\, in any case; ^ and $ match at lines"`
 }
 
-// DefaultHeaders are those of video prompts. Alternatives begin with a bold
+// videoHeaders are those of video prompts. Alternatives begin with a bold
 // header whose first word is ALTERNATIVE or VARIATIONS, at the start of a line:
 // real prompts say **ALTERNATIVE APPROACHES**.
-func DefaultHeaders() []Header {
-	return []Header{
-		{"technicalSpecs", `\*\*(?:TECHNICAL SPECS|Technical Specifications)\*\*`},
-		{"alternatives", `^[ \t]*\*\*(?:ALTERNATIVE|VARIATIONS)`},
-	}
+var videoHeaders = []Header{
+	{"technicalSpecs", `\*\*(?:TECHNICAL SPECS|Technical Specifications)\*\*`},
+	{"alternatives", `^[ \t]*\*\*(?:ALTERNATIVE|VARIATIONS)`},
 }
 
 // A Sectioner finds sections by their headers.
@@ -36,7 +34,7 @@ type Sectioner struct {
 // NewSectioner compiles headers; nil means those of video prompts.
 func NewSectioner(headers []Header) (*Sectioner, error) {
 	if headers == nil {
-		headers = DefaultHeaders()
+		headers = videoHeaders
 	}
 	s := &Sectioner{Names: []string{Main}}
 	for _, h := range headers {

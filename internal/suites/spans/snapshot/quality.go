@@ -3,7 +3,6 @@ package snapshot
 import (
 	"math"
 
-	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
 	"github.com/scruple-eval/scruple/stats"
 )
@@ -57,9 +56,9 @@ func (q *Quality) Corrected() []Rate {
 		for i := range q.judge {
 			human := math.NaN()
 			if q.human[i] >= 0 {
-				human = kit.Indicator(uint8(q.human[i])&mask != 0)
+				human = bit(uint8(q.human[i])&mask != 0)
 			}
-			units.Add(q.cluster[i], kit.Indicator(q.judge[i]&mask != 0), human)
+			units.Add(q.cluster[i], bit(q.judge[i]&mask != 0), human)
 		}
 		r, err := stats.CorrectedRate(units, stats.Judged{}, level)
 		if err != nil || r.Labelled == 0 {
@@ -68,4 +67,11 @@ func (q *Quality) Corrected() []Rate {
 		rates = append(rates, Rate{kind, r})
 	}
 	return rates
+}
+
+func bit(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
 }

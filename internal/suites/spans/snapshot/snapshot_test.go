@@ -17,7 +17,6 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/spanfile"
-	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 	"github.com/scruple-eval/scruple/internal/suites/spans/snapshot"
 	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
@@ -730,9 +729,10 @@ func TestChangesAreTheSame(t *testing.T) {
 		return tally.Summary(1)
 	}
 	was, is := summary(0.1), summary(0.13)
-	want := kit.JSON(snapshot.Changes(was, is))
+	want, err := json.Marshal(snapshot.Changes(was, is))
 	for range 20 {
-		if got := kit.JSON(snapshot.Changes(was, is)); string(got) != string(want) {
+		got, errGot := json.Marshal(snapshot.Changes(was, is))
+		if err != nil || errGot != nil || !bytes.Equal(got, want) {
 			t.Fatalf("a comparison has %s, then %s", want, got)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/spanfile"
-	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -186,7 +185,7 @@ func totalChanges(was, is *Summary) *eval.Table {
 	limit := max(aFall, repeatable(was, is))
 	var judged, fell, rose, broke, mended int
 	var before, after float64
-	one := func(holds bool) int { return int(kit.Indicator(holds)) }
+	one := func(holds bool) int { return int(bit(holds)) }
 	texts := inBoth(was, is)
 	for _, t := range texts {
 		then, now := t.was, t.is
