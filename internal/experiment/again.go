@@ -235,7 +235,7 @@ func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error 
 				n.brought[w.Trial.Item] = true
 			}
 			if seen && !late[w.Trial.Arm] {
-				late[w.Trial.Arm], events = true, r.eventsOf(lateEvent, []string{w.Trial.Arm})
+				late[w.Trial.Arm], events = true, r.eventsOf(lateEvent, w.Trial.Arm)
 			}
 		}
 		switch {
@@ -261,7 +261,7 @@ func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error 
 			return nil
 		}
 		arms = append(arms, w.Trial.Arm)
-		return r.eventsOf(lateJudgeEvent, arms[len(arms)-1:])
+		return r.eventsOf(lateJudgeEvent, w.Trial.Arm)
 	}); err != nil {
 		return err
 	}
@@ -274,13 +274,13 @@ func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error 
 		if seen {
 			note += "; " + hadShown
 		}
-		if err := r.db.AddEvent(ctx, r.Record, store.Event{At: r.env.Now(), What: planEvent, Note: note}); err != nil {
+		if err := addEvents(ctx, r.db, r.Record, r.eventsOf(planEvent, note)); err != nil {
 			return err
 		}
 	}
 	var last []store.Event // with the items, so that the next run after a kill finds the gold changed
 	if len(gold) > 0 {
-		last = append(last, store.Event{At: r.env.Now(), What: goldEvent, Note: regraded})
+		last = r.eventsOf(goldEvent, regraded)
 	}
 	if len(n.retired) == 0 {
 		if len(gold) > 0 {
@@ -320,9 +320,7 @@ type renewed struct {
 
 // notes says what was derived again, and why of the judge.
 func (n renewed) notes(judge []string) (notes counted) {
-	if len(n.brought) > 0 {
-		notes = append(notes, "answers or scores that arms bring changed for "+listed(slices.Sorted(maps.Keys(n.brought))))
-	}
+	notes.addBrought(n.brought)
 	if n.changed+n.pending > 0 {
 		notes.add(n.read-len(n.retired), "answer", "answers", "read again")
 		notes.add(n.changed, "outcome", "outcomes", "changed")

@@ -586,8 +586,8 @@ func (x *Experiment) recordRules(ctx context.Context, db *store.DB, r *store.Run
 
 // rulesEvents are the events of the rules that are not recorded.
 func (x *Experiment) rulesEvents(h rulesHistory) []store.Event {
-	return mapped(h.seen[h.recorded:], func(d deciding) store.Event {
+	return x.eventsOf(rulesEvent, mapped(h.seen[h.recorded:], func(d deciding) string {
 		note, _ := json.Marshal(d) // it was JSON
-		return store.Event{At: x.env.Now(), What: rulesEvent, Note: string(note)}
-	})
+		return string(note)
+	})...)
 }

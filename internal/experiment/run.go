@@ -176,15 +176,11 @@ type before struct {
 }
 
 func (x *Experiment) before(ctx context.Context, db *store.DB, r *store.Run) (was before, err error) {
-	if was.items, err = db.Items(ctx, r); err != nil {
-		return was, err
-	}
+	stored := &reader{ctx: ctx, run: r}
+	was.items, was.groups = read(stored, db.Items), read(stored, db.Grouped)
+	was.frozen = read(stored, func(ctx context.Context, r *store.Run) (string, error) { return whyFrozen(ctx, db, r) })
 	was.gold = plan.Regraded(was.items, x.Items())
-	if was.groups, err = db.Grouped(ctx, r); err != nil {
-		return was, err
-	}
-	was.frozen, err = whyFrozen(ctx, db, r)
-	return was, err
+	return was, stored.err
 }
 
 // UpToDate reports whether a frozen run has what the study says: its items, gold,
@@ -233,7 +229,7 @@ func (r *Run) Tag(ctx context.Context, tag string) (bool, error) {
 	case err != nil && !errors.Is(err, store.ErrNotFound):
 		return true, err
 	}
-	return true, r.db.AddEvent(ctx, r.Record, store.Event{At: r.env.Now(), What: store.EventTag, Note: tag})
+	return true, addEvents(ctx, r.db, r.Record, r.eventsOf(store.EventTag, tag))
 }
 
 // Start records a new run with its whole plan.
@@ -245,11 +241,8 @@ func (x *Experiment) Start(ctx context.Context, db *store.DB) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	var events []store.Event // whose place in the order of all tells what tags were then
-	for _, run := range slices.Sorted(maps.Keys(x.takers())) {
-		events = append(events, store.Event{At: now.CreatedAt, What: store.EventAnswers, Note: run})
-	}
-	r, err := db.CreateRun(ctx, now, x.Items(), x.Plan, events...)
+	taken := x.eventsOf(store.EventAnswers, slices.Sorted(maps.Keys(x.takers()))...) // their place in the order of all tells what tags were then
+	r, err := db.CreateRun(ctx, now, x.Items(), x.Plan, taken...)
 	if err != nil {
 		return nil, err
 	}
@@ -378,7 +371,7 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 		regrouped = nil
 	}
 	run.add(mapped(regrouped, func(e store.Event) string { return e.Note })...)
-	if err := run.amend(ctx, was.items, was.gold, append(run.eventsOf(judgeEvent, judge), regrouped...)); err != nil {
+	if err := run.amend(ctx, was.items, was.gold, append(run.eventsOf(judgeEvent, judge...), regrouped...)); err != nil {
 		return nil, err
 	}
 	for _, e := range slices.Backward(events) { // a kill may have ended the last change early
