@@ -394,38 +394,28 @@ func (r *Run) runTasks(left *Left, from, to int) iter.Seq2[run.Task, error] {
 // others.
 func (r *Run) judgeTasks(ctx context.Context, left *Left, outcomes iter.Seq2[eval.Judged, error], calibrating bool) iter.Seq2[run.Task, error] {
 	calibrates := r.calibrationArms()
-	return func(yield func(run.Task, error) bool) {
-		var bench eval.Bench
-		if left.progress.Unjudged.Count() > 0 {
-			var err error
-			if bench, _, err = r.judgeBench(); err != nil {
-				yield(run.Task{}, err)
-				return
-			}
+	var bench eval.Bench // for those that are judged again
+	return spread(outcomes, func(j eval.Judged) (_ []run.Task, err error) {
+		seq, ok := r.Plan.Seq(j.Trial)
+		if !ok || calibrates[j.Trial.Arm] != calibrating || j.Outcome.Kind == eval.Failed || !left.judges(seq) {
+			return nil, nil
 		}
-		for j, err := range outcomes {
-			if err != nil {
-				yield(run.Task{}, err)
-				return
-			}
-			seq, ok := r.Plan.Seq(j.Trial)
-			if !ok || calibrates[j.Trial.Arm] != calibrating || j.Outcome.Kind == eval.Failed || !left.judges(seq) {
-				continue
-			}
-			var again []string
-			if left.progress.Unjudged.Has(seq) {
-				d, _ := r.redo(ctx, bench, eval.StageJudge, j) // an answer since the verdict, of a session that was interrupted, is not asked again
-				for _, v := range d.verdicts {
-					if v.Err != "" {
-						again = append(again, v.Step)
-					}
+		task := run.Task{Trial: j.Trial, Called: left.progress.Called.Has(seq), Outcome: j.Outcome}
+		if left.progress.Unjudged.Has(seq) {
+			if bench == nil {
+				if bench, _, err = r.judgeBench(); err != nil {
+					return nil, err
 				}
 			}
-			if !yield(run.Task{Trial: j.Trial, Called: left.progress.Called.Has(seq), Outcome: j.Outcome, Again: again}, nil) {
-				return
+			d, _ := r.redo(ctx, bench, eval.StageJudge, j) // an answer since the verdict, of a session that was interrupted, is not asked again
+			for _, v := range d.verdicts {
+				if v.Err != "" {
+					task.Again = append(task.Again, v.Step)
+				}
 			}
 		}
-	}
+		return []run.Task{task}, nil
+	})
 }
 
 // armPlans counts the trials of a stage for each arm.

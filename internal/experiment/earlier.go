@@ -259,11 +259,7 @@ func (r *Run) sinceArms(e earlierRun) (a store.Amendment) {
 func (r *Run) sinceRead(ctx context.Context, e earlierRun, changed []string) (arms []string, notes counted) {
 	regraded, bringing, reading := setOf(e.regraded), setOf(r.bringing()), setOf(r.arms(r.reads))
 	other, brought, others := map[string]bool{}, map[string]bool{}, false
-	for was, err := range r.db.ReadBy(ctx, e.Run) {
-		if err != nil {
-			e.there.err = err
-			return nil, nil
-		}
+	for was := range until(&e.there.err, r.db.ReadBy(ctx, e.Run)) {
 		t := was.Trial
 		t.Item = e.ids[t.Item]
 		seq, planned := r.Plan.Seq(t)

@@ -257,11 +257,7 @@ func itemsOf(bench eval.Bench, s *study.Study) (items []eval.Item, dependent []s
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, note := range []string{repeats, shared} {
-		if note != "" {
-			dependent = append(dependent, note)
-		}
-	}
+	dependent = said(repeats, shared)
 	if s.Split == "" {
 		return items, dependent, nil
 	}
@@ -310,6 +306,11 @@ func mapped[T, R any](list []T, of func(T) R) (made []R) {
 	return made
 }
 
+// said are the notes that say something.
+func said(notes ...string) []string {
+	return slices.DeleteFunc(notes, func(note string) bool { return note == "" })
+}
+
 func setOf(names []string) map[string]bool {
 	set := map[string]bool{}
 	for _, n := range names {
@@ -321,16 +322,10 @@ func setOf(names []string) map[string]bool {
 // cases yields the cases of a run of the arms that are for calibration, or of the others.
 func (x *Experiment) cases(ctx context.Context, db *store.DB, r *store.Run, calibrating bool) iter.Seq2[eval.Case, error] {
 	calibrates := x.calibrationArms()
-	return func(yield func(eval.Case, error) bool) {
-		if calibrating && len(calibrates) == 0 {
-			return
-		}
-		for c, err := range db.Cases(ctx, r) {
-			if (err != nil || calibrates[c.Arm] == calibrating) && !yield(c, err) {
-				return
-			}
-		}
+	if calibrating && len(calibrates) == 0 {
+		return func(func(eval.Case, error) bool) {}
 	}
+	return only(db.Cases(ctx, r), func(c eval.Case) bool { return calibrates[c.Arm] == calibrating })
 }
 
 // UsedModels returns the ids of the models of arms and judges, and the names of

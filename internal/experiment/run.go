@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -115,12 +116,9 @@ func (r *Run) Blinded(ctx context.Context) (int, error) {
 
 // LastRun finds the newest run of the study in a file.
 func LastRun(ctx context.Context, db *store.DB, path string, overrides []string) (*store.Run, error) {
-	name, err := study.Name(path, overrides)
-	if err != nil {
-		return nil, err
-	}
-	split, err := study.Split(path, overrides)
-	if err != nil {
+	name, errName := study.Name(path, overrides)
+	split, errSplit := study.Split(path, overrides)
+	if err := cmp.Or(errName, errSplit); err != nil {
 		return nil, err
 	}
 	return db.LastRun(ctx, name, split)
@@ -186,17 +184,14 @@ func (x *Experiment) before(ctx context.Context, db *store.DB, r *store.Run) (wa
 // UpToDate reports whether a frozen run has what the study says: its items, gold,
 // treatment and plan. Its answers may have been read by the rules of an earlier version.
 func (x *Experiment) UpToDate(ctx context.Context, db *store.DB, r *store.Run) (bool, error) {
-	items, err := db.PlannedItems(ctx, r)
-	if err != nil {
-		return false, err
-	}
+	stored := &reader{ctx: ctx, run: r}
+	items, grouped := read(stored, db.PlannedItems), read(stored, db.Grouped)
 	changed := slices.ContainsFunc(x.Items(), func(it eval.Item) bool {
 		was, ok := items[it.ID]
 		return !ok || was.Input != it.Input || was.Gold != it.Gold
 	})
-	grouped, err := db.Grouped(ctx, r)
-	if err != nil || changed || len(items) != len(x.Items()) || len(x.regrouped(grouped)) > 0 || !slices.Equal(r.Treatment, x.treatment) {
-		return false, err
+	if stored.err != nil || changed || len(items) != len(x.Items()) || len(x.regrouped(grouped)) > 0 || !slices.Equal(r.Treatment, x.treatment) {
+		return false, stored.err
 	}
 	same, _, err := x.comparePlan(ctx, db, r)
 	return same || r.Reread, err
@@ -309,15 +304,12 @@ func (x *Experiment) OtherQuestions(ctx context.Context, db *store.DB, from *sto
 	}
 	mine, arm := setOf(x.itemIDs()), strings.TrimPrefix(p.Model, eval.PipelinePrefix)
 	_, taken, _ := strings.Cut(p.Target, ":")
-	for j, err := range db.OutcomesOf(ctx, from, taken) {
-		if err != nil {
-			return nil, err
-		}
+	for j := range until(&err, db.OutcomesOf(ctx, from, taken)) {
 		if item := j.Trial.Item; mine[item] && !other[item] && differs(eval.Trial{Item: item, Arm: arm, Replicate: j.Trial.Replicate}, j.Outcome) {
 			other[item] = true
 		}
 	}
-	return other, nil
+	return other, err
 }
 
 // Follow makes a run what the study says now. New arms, items and replicates are appended
@@ -361,7 +353,7 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 	}
 	rules, err := rulesSeen(events, r)
 	if err == nil {
-		err = x.recordRules(ctx, db, r, rules)
+		err = addEvents(ctx, db, r, x.rulesEvents(rules))
 	}
 	if err != nil {
 		return nil, err
@@ -418,7 +410,7 @@ func (r *Run) amend(ctx context.Context, items map[string]eval.Item, gold []stri
 
 // add appends to what changed.
 func (r *Run) add(changed ...string) {
-	r.Changed = strings.Join(slices.DeleteFunc(append([]string{r.Changed}, changed...), func(s string) bool { return s == "" }), "; ")
+	r.Changed = strings.Join(said(append([]string{r.Changed}, changed...)...), "; ")
 }
 
 // moved returns the items of a run that have another id now.

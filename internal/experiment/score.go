@@ -244,22 +244,18 @@ func (r *Run) sources(ctx context.Context, scorer eval.Scorer, sums store.CallSu
 		}
 	}
 	from.Calls, from.Versions, from.JudgedBy = sums.ByArm(), sums.Versions(), sums.JudgedBy()
+	stored := &reader{ctx: ctx, run: r.Record}
 	if sums.Cut() {
-		if from.Cuts, err = r.db.Cuts(ctx, r.Record); err != nil {
-			return from, err
-		}
-		from.Cuts = slices.DeleteFunc(from.Cuts, func(c eval.ArmCuts) bool { return c.Stage == eval.StageEmbed })
+		from.Cuts = slices.DeleteFunc(read(stored, r.db.Cuts), func(c eval.ArmCuts) bool { return c.Stage == eval.StageEmbed })
 	}
 	if sums.Adapted() {
-		if from.Mixed, err = r.db.Mixed(ctx, r.Record); err != nil {
-			return from, err
-		}
+		from.Mixed = read(stored, r.db.Mixed)
 	}
 	if r.Study.Output.Latency {
-		from.Latencies, err = r.db.Latencies(ctx, r.Record)
+		from.Latencies = read(stored, r.db.Latencies)
 	}
-	if err != nil {
-		return from, err
+	if stored.err != nil {
+		return from, stored.err
 	}
 	can := scorer.Capabilities() // those of the calibrated one, as for scores
 	from.Report, from.Pick = can.Report, can.Pick

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/scruple-eval/scruple/internal/run"
+	"github.com/scruple-eval/scruple/internal/store"
 )
 
 // A Shard is one step of a run on whole items, so that the arms and replicates of an item
@@ -92,13 +93,7 @@ func (r *Run) Tasks(ctx context.Context, s Shard, part Part) (tasks []run.Task, 
 	if s.Step != Performing {
 		list = r.judgeTasks(ctx, left, r.db.OutcomesIn(ctx, r.Record, s.From, s.To), s.Step == Calibrating)
 	}
-	for t, err := range list {
-		if err != nil {
-			return nil, err
-		}
-		tasks = append(tasks, t)
-	}
-	return tasks, nil
+	return store.Collect(list)
 }
 
 // Do performs or judges tasks of shards of one step, as they come. left counts those of

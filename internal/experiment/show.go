@@ -205,12 +205,9 @@ func (r *Run) addBriefs(ctx context.Context, entries []Listed) error {
 }
 
 // listOutcomes lists trials by arm, item and replicate.
-func (r *Run) listOutcomes(ctx context.Context, q Query, arms []string) (*List, error) {
-	list := &List{Run: r.Record.ID, Arm: q.Arm, Entries: []Listed{}}
-	for j, err := range r.db.Outcomes(ctx, r.Record) {
-		if err != nil {
-			return nil, err
-		}
+func (r *Run) listOutcomes(ctx context.Context, q Query, arms []string) (list *List, err error) {
+	list = &List{Run: r.Record.ID, Arm: q.Arm, Entries: []Listed{}}
+	for j := range until(&err, r.db.Outcomes(ctx, r.Record)) {
 		t, o := j.Trial, j.Outcome
 		if !slices.Contains(q.Outcomes, o.Kind) || !slices.Contains(arms, t.Arm) || q.Arm != "" && t.Arm != q.Arm {
 			continue
@@ -221,7 +218,7 @@ func (r *Run) listOutcomes(ctx context.Context, q Query, arms []string) (*List, 
 		return cmp.Or(cmp.Compare(slices.Index(arms, x.Arms[0]), slices.Index(arms, y.Arms[0])), cmp.Compare(x.Item, y.Item), cmp.Compare(x.Replicate, y.Replicate))
 	})
 	list.Total = len(list.Entries)
-	return list, nil
+	return list, err
 }
 
 // listWorst lists the items with the largest losses, or with the worst scores.
@@ -290,15 +287,14 @@ func (x *Experiment) contest(arm, against string) (a, b string, err error) {
 	if arm != "" && arm == against {
 		return "", "", fmt.Errorf("show: --arm and --against are both %s: name two arms", arm)
 	}
+	if arm != "" && against != "" {
+		return arm, against, nil
+	}
 	pairs := slices.Clone(x.Pairs)
 	PrimaryFirst(pairs)
 	for _, p := range pairs {
 		switch {
-		case arm != "" && against != "":
-			return arm, against, nil
-		case arm == "" && against == "":
-			return p.A, p.B, nil
-		case arm == p.A || against == p.B:
+		case arm == "" && against == "", arm == p.A, against == p.B:
 			return p.A, p.B, nil
 		case arm == p.B || against == p.A:
 			return p.B, p.A, nil
@@ -317,16 +313,10 @@ func (x *Experiment) contest(arm, against string) (a, b string, err error) {
 
 // PrimaryFirst sorts the study's primary comparisons first, and contrasts of suites last.
 func PrimaryFirst(pairs []analyse.Pair) {
-	order := func(p analyse.Pair) int {
-		switch {
-		case p.Primary:
-			return 0
-		case p.Contrast:
-			return 2
-		}
-		return 1
-	}
-	slices.SortStableFunc(pairs, func(p, q analyse.Pair) int { return cmp.Compare(order(p), order(q)) })
+	rank := map[bool]int{true: 1}
+	slices.SortStableFunc(pairs, func(p, q analyse.Pair) int {
+		return cmp.Or(rank[q.Primary]-rank[p.Primary], rank[p.Contrast]-rank[q.Contrast])
+	})
 }
 
 // itemSums are the sums of an arm's fractions by item and replicate; those of all replicates
@@ -352,12 +342,9 @@ func (s itemSums) worst(item string, worse float64) int {
 }
 
 // itemScores reads the stored scores of a metric by arm.
-func itemScores(ctx context.Context, db *store.DB, run *store.Run, metric string) (map[string]itemSums, error) {
-	arms := map[string]itemSums{}
-	for s, err := range db.Scores(ctx, run) {
-		if err != nil {
-			return nil, err
-		}
+func itemScores(ctx context.Context, db *store.DB, run *store.Run, metric string) (arms map[string]itemSums, err error) {
+	arms = map[string]itemSums{}
+	for s := range until(&err, db.Scores(ctx, run)) {
 		for _, score := range s.Scores {
 			if score.Metric != metric || score.Unscored != "" {
 				continue
@@ -375,5 +362,5 @@ func itemScores(ctx context.Context, db *store.DB, run *store.Run, metric string
 			}
 		}
 	}
-	return arms, nil
+	return arms, err
 }
