@@ -29,11 +29,8 @@ func (x *Experiment) ChangesOf(ctx context.Context, older, newer Side, few int) 
 		return all, nil
 	}
 	was, err := itemScores(ctx, older.DB, older.Run, metric.Name)
-	if err != nil {
-		return nil, err
-	}
-	now, err := itemScores(ctx, newer.DB, newer.Run, metric.Name)
-	if err != nil {
+	now, errNow := itemScores(ctx, newer.DB, newer.Run, metric.Name)
+	if err = cmp.Or(err, errNow); err != nil {
 		return nil, err
 	}
 	gain := func(c analyse.Change) float64 {

@@ -281,18 +281,11 @@ func (d deciding) compare(now deciding, all bool) []string {
 	if d.Comparisons != nil && now.Comparisons != nil {
 		list = append(list, ruleChanges("comparison", d.following(now).compared(), now.compared(), all)...)
 	}
-	if d.Metrics != nil && now.Metrics != nil {
-		list = append(list, settingChanges("metrics.", d.Metrics, now.Metrics)...)
-	}
+	list = append(list, settingChanges("metrics.", d.Metrics, now.Metrics)...)
 	list = append(list, settingChanges("statistics.", d.Statistics, now.Statistics)...)
 	list = append(list, settingChange("execution.max_failed", d.MaxFailed, now.MaxFailed)...)
-	if d.Settings != nil && now.Settings != nil {
-		list = append(list, settingChanges("", d.Settings, now.Settings)...)
-	}
-	if d.Cases != nil && now.Cases != nil {
-		list = append(list, d.caseChanges(now)...)
-	}
-	return list
+	list = append(list, settingChanges("", d.Settings, now.Settings)...)
+	return append(list, d.caseChanges(now)...)
 }
 
 // caseChanges counts the cases of the judge that differ.
@@ -300,7 +293,7 @@ func (d deciding) caseChanges(now deciding) []string {
 	var changed counted
 	changed.add(without(d.Cases, now.Cases), "case", "cases", "removed")
 	changed.add(without(now.Cases, d.Cases), "case", "cases", "added")
-	if len(changed) == 0 {
+	if len(changed) == 0 || d.Cases == nil || now.Cases == nil {
 		return nil
 	}
 	if d.Judged != "" {
@@ -438,8 +431,11 @@ func ruleChanges(kind string, was, now []eval.Level, all bool) (list []string) {
 }
 
 // settingChanges compares the settings of a section of the study, whose name with a point is
-// before theirs.
+// before theirs. Settings that one does not know are no changes.
 func settingChanges(section string, was, now map[string]json.RawMessage) (list []string) {
+	if was == nil || now == nil {
+		return nil
+	}
 	keys := maps.Clone(was)
 	maps.Copy(keys, now)
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
@@ -536,10 +532,10 @@ func (h *rulesHistory) changes() (list []string) {
 // rulesNow returns the history of a run's rules with those of the study, if they differ from the last.
 func (x *Experiment) rulesNow(ctx context.Context, db *store.DB, r *store.Run) (h rulesHistory, err error) {
 	events, err := db.Events(ctx, r)
-	if err != nil {
-		return h, err
+	if err == nil {
+		h, err = x.rulesOf(events, r)
 	}
-	return x.rulesOf(events, r)
+	return h, err
 }
 
 // deciding is that of the study as it is.
@@ -577,10 +573,6 @@ func (x *Experiment) RecordRules(ctx context.Context, db *store.DB, r *store.Run
 	if err != nil {
 		return err
 	}
-	return x.recordRules(ctx, db, r, h)
-}
-
-func (x *Experiment) recordRules(ctx context.Context, db *store.DB, r *store.Run, h rulesHistory) error {
 	return addEvents(ctx, db, r, x.rulesEvents(h))
 }
 

@@ -298,13 +298,11 @@ func describeTrials(a store.Amendment) counted {
 
 // portChanges lists the models whose server has another port. Their answers are kept.
 func portChanges(was, now []eval.Part) (list []string) {
-	old := map[string]string{}
-	for _, p := range was {
-		old[p.Name] = p.Value
-	}
 	for _, p := range now {
-		if o, ok := old[p.Name]; ok && o != p.Value && strings.HasSuffix(p.Name, ".base_url") && eval.WithoutPort(o) == eval.WithoutPort(p.Value) {
-			list = append(list, fmt.Sprintf("%s was %s and is %s, taken as the same model", p.Name, o, p.Value))
+		for _, o := range was {
+			if o.Name == p.Name && o.Value != p.Value && strings.HasSuffix(p.Name, ".base_url") && eval.WithoutPort(o.Value) == eval.WithoutPort(p.Value) {
+				list = append(list, fmt.Sprintf("%s was %s and is %s, taken as the same model", p.Name, o.Value, p.Value))
+			}
 		}
 	}
 	return list
