@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -343,16 +344,13 @@ func (n renewed) notes(judge []string) (notes counted) {
 // derive derives what is outdated in a stage again, several trials at a time. each is
 // called in plan order; the events that it returns are recorded with what is derived.
 func (r *Run) derive(ctx context.Context, stage eval.Stage, each func(store.Renewal, error) []store.Event) error {
-	bench, judges, err := r.judgeBench()
-	if err != nil {
+	bench, judges, errBench := r.judgeBench()
+	keep, err := r.keeper(ctx)
+	if err := cmp.Or(errBench, err); err != nil {
 		return err
 	}
 	if stage == eval.StageRun {
 		bench = r.Bench
-	}
-	keep, err := r.keeper(ctx)
-	if err != nil {
-		return err
 	}
 	batch := make([]eval.Judged, 0, renewedAtOnce)
 	flush := func() error {

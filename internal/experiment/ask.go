@@ -40,10 +40,7 @@ func (r *Run) Left(ctx context.Context, part Part) (*Left, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := r.leftOf(r.UntilLook(part, p), p)
-	if err != nil {
-		return nil, err
-	}
+	l := r.leftOf(r.UntilLook(part, p), p)
 	judged := r.HasJudge()
 	for seq := range p.Trials {
 		switch {
@@ -60,18 +57,14 @@ func (r *Run) Left(ctx context.Context, part Part) (*Left, error) {
 }
 
 // leftOf is what is left of a part, with nothing counted yet.
-func (r *Run) leftOf(part Part, p *store.Progress) (*Left, error) {
-	selected, err := r.selected(part)
-	return &Left{progress: p, part: part, selected: selected}, err
+func (r *Run) leftOf(part Part, p *store.Progress) *Left {
+	return &Left{progress: p, part: part, selected: r.selected(part)}
 }
 
 // CheckPart returns an error for a part that names items or arms that the study does
-// not have.
+// not have. They have no trials.
 func (x *Experiment) CheckPart(part Part) error {
-	if err := allKnown("--items", "item", part.Items, x.itemIDs()); err != nil {
-		return err
-	}
-	if err := allKnown("--arms", "arm", part.Arms, x.ArmIDs()); err != nil {
+	if err := cmp.Or(allKnown("--items", "item", part.Items, x.itemIDs()), allKnown("--arms", "arm", part.Arms, x.ArmIDs())); err != nil {
 		return err
 	}
 	if part.Limit < 0 {
@@ -81,16 +74,11 @@ func (x *Experiment) CheckPart(part Part) error {
 }
 
 // selected returns the trials of a part by sequence number, nil for the whole run.
-func (r *Run) selected(part Part) ([]bool, error) {
+func (r *Run) selected(part Part) []bool {
 	if part.Whole() {
-		return nil, nil
+		return nil
 	}
-	if err := r.CheckPart(part); err != nil {
-		return nil, err
-	}
-	calibrates := r.calibrationArms()
-	chosen := setOf(part.Items)
-	arms := setOf(part.Arms)
+	calibrates, chosen, arms := r.calibrationArms(), setOf(part.Items), setOf(part.Arms)
 	selected, position, last := make([]bool, r.Plan.Len()), 0, ""
 	for seq := range selected {
 		t := r.Plan.Trial(seq)
@@ -102,19 +90,16 @@ func (r *Run) selected(part Part) ([]bool, error) {
 		}
 		selected[seq] = (part.Limit == 0 || position <= part.Limit) && (len(arms) == 0 || arms[t.Arm] || calibrates[t.Arm])
 	}
-	return selected, nil
+	return selected
 }
 
-// allKnown returns an error for the first name that is not known.
-func allKnown(flag, noun string, names, known []string) error {
+// allKnown returns an error of a flag or verb for the first name that is not known.
+func allKnown(of, noun string, names, known []string) error {
 	for _, n := range names {
 		if !slices.Contains(known, n) {
-			near := text.DidYouMean(n, known)
-			if near == "" {
-				const few = 5
-				near = ", but " + strings.Join(text.NearestFew(n, known, few), ", ") + map[bool]string{true: " …"}[len(known) > few]
-			}
-			return fmt.Errorf("%s: the study has no %s %q%s", flag, noun, n, near)
+			const few = 5
+			near := cmp.Or(text.DidYouMean(n, known), "; the nearest are "+strings.Join(text.NearestFew(n, known, few), ", "))
+			return fmt.Errorf("%s: the study has no %s %q%s", of, noun, text.Shorten(n, 100), near)
 		}
 	}
 	return nil

@@ -179,18 +179,16 @@ func (c *runComparison) analyse(ctx context.Context) (*analyse.Analysis, error) 
 	q.Run.ID = newer.Run.ID + " and " + older.Run.ID
 	q.Run.Items, q.Run.LeftOut, q.Run.Dev = len(c.items), c.left, devItems(c.items)
 	q.Run.Planned = len(c.items) * len(c.pairs) * (older.Run.Replicates + newer.Run.Replicates)
+	// One family: a difference that is shown as one is more than chance whatever the number of
+	// arms and metrics.
+	q.Family, q.Study.Family.Of = [][3]string{}, analyse.OfRuns
 	var arms []eval.Arm
 	for _, p := range c.pairs {
 		a, b := c.name(1, p[1]), c.name(0, p[0])
 		arms = append(arms, eval.Arm{ID: a}, eval.Arm{ID: b})
 		q.Comparisons = append(q.Comparisons, analyse.Pair{A: a, B: b})
-	}
-	// One family: a difference that is shown as one is more than chance whatever the number of
-	// arms and metrics.
-	q.Family, q.Study.Family.Of = [][3]string{}, analyse.OfRuns
-	for _, p := range q.Comparisons {
 		for _, metric := range q.Primary {
-			q.Family = append(q.Family, [3]string{p.A, p.B, metric})
+			q.Family = append(q.Family, [3]string{a, b, metric})
 		}
 	}
 	if q.Study.Correction == "" || q.Study.Correction == "none" {

@@ -319,12 +319,9 @@ func examples(all []heard, t eval.Trial, stage eval.Stage) (list []store.Example
 // keepFirst has the prompts of the first trial of each arm and judge kept, if the trials of
 // which they are have left the plan: it is the one that a new run keeps.
 func (r *Run) keepFirst(ctx context.Context) error {
-	keep, err := r.keeper(ctx)
-	if err != nil {
-		return err
-	}
+	keep, errKeep := r.keeper(ctx)
 	asked, err := r.db.FirstAsked(ctx, r.Record)
-	if err != nil {
+	if err := cmp.Or(errKeep, err); err != nil {
 		return err
 	}
 	first := map[string]store.Asked{} // by party

@@ -87,10 +87,7 @@ func (x *Experiment) Begin(ctx context.Context, db *store.DB, a Attempt) (r *Run
 	if err != nil {
 		return nil, err
 	}
-	selected, err := r.selected(a.Part)
-	if err != nil {
-		return r, err
-	}
+	selected := r.selected(a.Part)
 	var asked map[string]bool // items of the part
 	if selected != nil {
 		asked = map[string]bool{}
@@ -268,11 +265,8 @@ func (x *Experiment) bind(ctx context.Context, db *store.DB) error {
 			return err
 		}
 		questions, err := db.Questions(ctx, from, arm)
-		if err != nil {
-			return err
-		}
-		other, err := x.OtherQuestions(ctx, db, from, p)
-		if err != nil {
+		other, errOther := x.OtherQuestions(ctx, db, from, p)
+		if err := cmp.Or(err, errOther); err != nil {
 			return err
 		}
 		for _, a := range x.Bench.Arms() {
@@ -319,11 +313,8 @@ func (x *Experiment) OtherQuestions(ctx context.Context, db *store.DB, from *sto
 // what changed.
 func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*Run, error) {
 	same, _, err := x.comparePlan(ctx, db, r)
-	if err != nil {
-		return nil, err
-	}
-	was, err := x.before(ctx, db, r)
-	if err != nil {
+	was, errWas := x.before(ctx, db, r)
+	if err := cmp.Or(err, errWas); err != nil {
 		return nil, err
 	}
 	run := &Run{Experiment: x, Record: r, db: db}
@@ -387,16 +378,10 @@ func (r *Run) amend(ctx context.Context, items map[string]eval.Item, gold []stri
 			planned[i].Gold = items[it.ID].Gold
 		}
 	}
-	now, err := r.record()
-	if err != nil {
-		return err
-	}
-	moved, err := r.moved(ctx, r.db, r.Record)
-	if err != nil {
-		return err
-	}
+	now, errNow := r.record()
+	moved, errMoved := r.moved(ctx, r.db, r.Record)
 	earlier, err := r.db.Events(ctx, r.Record)
-	if err != nil {
+	if err := cmp.Or(errNow, errMoved, err); err != nil {
 		return err
 	}
 	notes := portChanges(r.Record.Treatment, r.treatment)
@@ -557,12 +542,9 @@ func (x *Experiment) Same(ctx context.Context, db *store.DB, r *store.Run) (*Run
 // checkSame rejects a run that the study no longer matches, or whose gold
 // changed.
 func (x *Experiment) checkSame(ctx context.Context, db *store.DB, r *store.Run) error {
-	same, other, err := x.comparePlan(ctx, db, r)
-	if err != nil {
-		return err
-	}
+	same, other, errPlan := x.comparePlan(ctx, db, r)
 	was, err := x.before(ctx, db, r)
-	if err == nil && !same && was.frozen != "" {
+	if err = cmp.Or(errPlan, err); err == nil && !same && was.frozen != "" {
 		same, err = x.UpToDate(ctx, db, r)
 	}
 	if err != nil {

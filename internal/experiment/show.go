@@ -47,25 +47,11 @@ type Selection struct {
 // CheckSelection returns an error if the study does not have the item, an arm or
 // the replicate.
 func (x *Experiment) CheckSelection(s Selection) error {
-	if items := x.itemIDs(); !slices.Contains(items, s.Item) {
-		const few = 3
-		return fmt.Errorf("show: study %s has no item %q; the nearest are %s", x.Study.Name, text.Shorten(s.Item, 100), strings.Join(text.NearestFew(s.Item, items, few), ", "))
-	}
-	if err := checkArms(x.Study.Name, s.Arms, x.ArmIDs()); err != nil {
+	if err := cmp.Or(allKnown("show", "item", []string{s.Item}, x.itemIDs()), allKnown("show", "arm", s.Arms, x.ArmIDs())); err != nil {
 		return err
 	}
 	if s.Replicate < 1 || s.Replicate > x.Study.Execution.Replicates {
 		return fmt.Errorf("--replicate %d: study %s has %s", s.Replicate, x.Study.Name, text.Plural(x.Study.Execution.Replicates, "replicate", "replicates"))
-	}
-	return nil
-}
-
-// checkArms returns an error for the first arm that the study does not have.
-func checkArms(study string, arms, known []string) error {
-	for _, arm := range arms {
-		if arm != "" && !slices.Contains(known, arm) {
-			return fmt.Errorf("show: study %s has no arm %q%s; the arms are %s", study, arm, text.DidYouMean(arm, known), strings.Join(known, ", "))
-		}
 	}
 	return nil
 }
@@ -87,20 +73,19 @@ func (r *Run) Show(ctx context.Context, s Selection) (*analyse.Analysis, error) 
 			continue
 		}
 		t := eval.Trial{Item: s.Item, Arm: arm.ID, Replicate: s.Replicate}
-		exhibit, err := r.exhibit(ctx, scorer, t)
+		c, err := r.db.Case(ctx, r.Record, t)
 		if errors.Is(err, store.ErrNotFound) && len(s.Arms) == 0 {
 			continue
+		}
+		var exhibit eval.Exhibit
+		if err == nil {
+			exhibit, err = shownBy(scorer, c)
 		}
 		if err != nil {
 			return nil, err
 		}
-		if exhibit.Failed != "" {
-			// Reports have the reason alone: the words may have ids and addresses.
-			o, err := r.db.Outcome(ctx, r.Record, t)
-			if err != nil {
-				return nil, err
-			}
-			exhibit.Failed = strings.TrimSuffix(exhibit.Failed+": "+o.Outcome.Detail, ": ")
+		if exhibit.Failed != "" { // reports have the reason alone: the words may have ids and addresses
+			exhibit.Failed = strings.TrimSuffix(exhibit.Failed+": "+c.Trials[0].Outcome.Detail, ": ")
 		}
 		if s.Prompts {
 			if exhibit.Steps, err = r.withPrompts(ctx, t, exhibit.Steps); err != nil {
@@ -161,7 +146,7 @@ type Listed struct {
 // List answers a query from stored scores and outcomes.
 func (r *Run) List(ctx context.Context, q Query) (*List, error) {
 	known := r.contestants()
-	err := checkArms(r.Study.Name, []string{q.Arm, q.Against}, known)
+	err := allKnown("show", "arm", said(q.Arm, q.Against), known)
 	if err != nil {
 		return nil, err
 	}

@@ -102,32 +102,24 @@ func Timestamp(micros int64) string {
 
 // requests lists the requests that were sent for a call.
 func requests(sent []eval.Attempt) []map[string]any {
-	shown := make([]map[string]any, 0, len(sent))
-	for _, s := range sent {
-		shown = append(shown, map[string]any{"at": Timestamp(s.At), "process": s.Process, "ended": s.Ended, "error_kind": string(s.Err)})
-	}
-	return shown
+	return list(mapped(sent, func(s eval.Attempt) map[string]any {
+		return map[string]any{"at": Timestamp(s.At), "process": s.Process, "ended": s.Ended, "error_kind": string(s.Err)}
+	}))
 }
 
 // toolCalls shows arguments as JSON if they are valid, else as text.
 func toolCalls(calls []eval.ToolCall) []map[string]any {
-	shown := make([]map[string]any, 0, len(calls))
-	for _, c := range calls {
+	return list(mapped(calls, func(c eval.ToolCall) map[string]any {
 		var arguments any = string(c.Arguments)
 		if json.Valid(c.Arguments) {
 			arguments = c.Arguments
 		}
-		shown = append(shown, map[string]any{"id": c.ID, "name": c.Name, "arguments": arguments})
-	}
-	return shown
+		return map[string]any{"id": c.ID, "name": c.Name, "arguments": arguments}
+	}))
 }
 
-func list(s []string) []string {
-	if s == nil {
-		return []string{}
-	}
-	return s
-}
+// list is a list that is never null.
+func list[T any](s []T) []T { return append([]T{}, s...) }
 
 // orNil returns the number, or nil if it is undefined.
 func orNil(n eval.Number) any {
