@@ -228,16 +228,21 @@ func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error 
 	r.add(regraded)
 	n := renewed{brought: map[string]bool{}}
 	bringing, reads := setOf(r.bringing()), setOf(r.arms(r.reads))
-	late := map[string]bool{}
+	marked := map[[2]string]bool{}
+	late := func(what, arm string) []store.Event {
+		if key := [2]string{what, arm}; seen && !marked[key] {
+			marked[key] = true
+			return r.eventsOf(what, arm)
+		}
+		return nil
+	}
 	err := r.derive(ctx, eval.StageRun, func(w store.Renewal, err error) (events []store.Event) {
 		n.read++
 		if other := !onGold[w.Trial.Item] && !r.Record.Reread; other && reads[w.Trial.Arm] && w.Derived && (w.Changed || bringing[w.Trial.Arm]) {
 			if bringing[w.Trial.Arm] {
 				n.brought[w.Trial.Item] = true
 			}
-			if seen && !late[w.Trial.Arm] {
-				late[w.Trial.Arm], events = true, r.eventsOf(lateEvent, w.Trial.Arm)
-			}
+			events = late(lateEvent, w.Trial.Arm)
 		}
 		switch {
 		case errors.Is(err, errOtherRequest):
@@ -252,17 +257,15 @@ func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error 
 	if err != nil {
 		return err
 	}
-	var arms []string // judged by other means, not only against other gold
 	if err := r.derive(ctx, eval.StageJudge, func(w store.Renewal, _ error) []store.Event {
 		n.judged++
 		if !w.Derived {
 			n.unjudged++
 		}
-		if !seen || onGold[w.Trial.Item] || w.Derived && len(judge) == 0 || slices.Contains(arms, w.Trial.Arm) {
+		if onGold[w.Trial.Item] || w.Derived && len(judge) == 0 { // judged by no other means
 			return nil
 		}
-		arms = append(arms, w.Trial.Arm)
-		return r.eventsOf(lateJudgeEvent, w.Trial.Arm)
+		return late(lateJudgeEvent, w.Trial.Arm)
 	}); err != nil {
 		return err
 	}
@@ -289,11 +292,9 @@ func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error 
 		}
 		return errors.Join(err, r.keepFirst(ctx))
 	}
-	if err := r.db.Retire(ctx, r.Record, n.retired); err != nil {
-		return err
-	}
-	items, err := r.db.Items(ctx, r.Record)
-	if err != nil {
+	err = r.db.Retire(ctx, r.Record, n.retired)
+	items, errItems := r.db.Items(ctx, r.Record)
+	if err := cmp.Or(err, errItems); err != nil {
 		return err
 	}
 	return r.amend(ctx, items, nil, last)

@@ -98,8 +98,7 @@ func allKnown(of, noun string, names, known []string) error {
 	for _, n := range names {
 		if !slices.Contains(known, n) {
 			const few = 5
-			near := cmp.Or(text.DidYouMean(n, known), "; the nearest are "+strings.Join(text.NearestFew(n, known, few), ", "))
-			return fmt.Errorf("%s: the study has no %s %q%s", of, noun, text.Shorten(n, 100), near)
+			return fmt.Errorf("%s: the study has no %s %q; the nearest are %s", of, noun, text.Shorten(n, 100), strings.Join(text.NearestFew(n, known, few), ", "))
 		}
 	}
 	return nil
@@ -217,16 +216,9 @@ var limiting = []string{"execution", "models"}
 // RecordLimits records the limits that the study has now. A run goes on with those, and status and
 // workers go by what is recorded.
 func (r *Run) RecordLimits(ctx context.Context) error {
-	if r.LimitsRecorded() {
+	keys, other := r.withLimits()
+	if !other {
 		return nil
-	}
-	var keys map[string]json.RawMessage
-	_ = json.Unmarshal(r.Record.StudyJSON, &keys) // LimitsRecorded read it
-	now := r.File.Keys()
-	for _, section := range limiting {
-		if keys[section] = now[section]; keys[section] == nil {
-			delete(keys, section)
-		}
 	}
 	isLimit := func(override string) bool {
 		return slices.ContainsFunc(limiting, func(section string) bool { return strings.HasPrefix(override, section) })
@@ -247,12 +239,24 @@ func (r *Run) RecordLimits(ctx context.Context) error {
 // LimitsRecorded reports whether the run is recorded with the limits that the study has now, or with a
 // study that cannot be read.
 func (r *Run) LimitsRecorded() bool {
-	var was map[string]json.RawMessage
-	if json.Unmarshal(r.Record.StudyJSON, &was) != nil {
-		return true
+	_, other := r.withLimits()
+	return !other
+}
+
+// withLimits are the keys of the recorded study with the limits that the study has now, and whether these
+// are other ones.
+func (r *Run) withLimits() (keys map[string]json.RawMessage, other bool) {
+	if json.Unmarshal(r.Record.StudyJSON, &keys) != nil {
+		return nil, false
 	}
 	now := r.File.Keys()
-	return !slices.ContainsFunc(limiting, func(section string) bool { return !bytes.Equal(was[section], now[section]) })
+	for _, section := range limiting {
+		other = other || !bytes.Equal(keys[section], now[section])
+		if keys[section] = now[section]; keys[section] == nil {
+			delete(keys, section)
+		}
+	}
+	return keys, other
 }
 
 // Budget returns what the study lets a run spend.

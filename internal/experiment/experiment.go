@@ -11,13 +11,8 @@
 //     [Kept] reads them back. [Experiment.Decide] applies the current rules.
 //   - [StatusOf] and [Run.Show] describe a run and single trials.
 //
-// The files: experiment.go and resolve.go load and check a study; estimate.go says what a run
-// takes; run.go begins, resumes and attaches one, and ask.go does what is pending; prompts.go
-// keeps what was asked; again.go derives outcomes and verdicts again from the journal, and
-// repeat.go compares them and all that follows with what is stored; score.go scores and
-// analyses; decide.go applies the rules, and knows under which ones results were seen;
-// history.go has what happened to a run, and earlier.go what runs before it had shown; show.go shows its trials. What may run and be shown is
-// decided in package discipline.
+// The history of a run has what happened to it, and what runs before it had shown. What may run
+// and be shown is decided in package discipline.
 //
 // Everything is returned as data. The package must not know any provider,
 // concrete suite, terminal, signal, environment variable, command line or HTTP:
@@ -130,14 +125,11 @@ func Load(path string, overrides []string, env Env) (_ *Experiment, err error) {
 			x.Close()
 		}
 	}()
-	if err := x.addMetrics(); err != nil {
-		return nil, err
-	}
 	links := []error{file.CheckLinks(), file.Contained(cmp.Or(x.Study.Output.ResultsDir, "results")), file.Contained(discipline.StorePath("")), file.Contained(".env")}
 	for _, m := range x.Study.Models {
 		links = append(links, file.Contained(m.Cassette))
 	}
-	if err := errors.Join(links...); err != nil {
+	if err := cmp.Or(x.addMetrics(), errors.Join(links...)); err != nil {
 		return nil, err
 	}
 	if x.items, x.dependent, err = itemsOf(bench, x.Study); err != nil {
@@ -155,11 +147,9 @@ func Load(path string, overrides []string, env Env) (_ *Experiment, err error) {
 		x.Outside.Environment = env.Variables(x.Study.Execution.Environment)
 	}
 	if x.Study.Split == study.SplitTest {
-		if x.Files, err = file.Sums(); err != nil {
-			return nil, err
-		}
+		x.Files, err = file.Sums()
 	}
-	return x, nil
+	return x, err
 }
 
 // What callers need of the discipline.

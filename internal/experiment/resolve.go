@@ -292,19 +292,15 @@ func (x *Experiment) dropTwice() (problems []error) {
 	return problems
 }
 
-// orPrimary are the metrics of a comparison: those it names, or the primary ones.
-func (x *Experiment) orPrimary(named []string) []string {
-	if len(named) > 0 {
-		return named
-	}
-	return x.Primary
-}
-
 func (x *Experiment) compileRules() []error {
 	names := gate.Names{Arms: x.contestants(), Metrics: x.Suite.Metrics, Compared: x.compared}
 	names.Factors, names.Strata = x.strata()
 	for _, across := range x.Across {
-		for _, metric := range x.orPrimary(across.Metrics) {
+		metrics := across.Metrics
+		if len(metrics) == 0 {
+			metrics = x.Primary
+		}
+		for _, metric := range metrics {
 			names.Across = append(names.Across, [4]string{across.A, across.B, metric, across.Factor})
 		}
 	}
