@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -216,7 +215,7 @@ func (r *Run) listWorst(ctx context.Context, q Query) (*List, error) {
 		return nil, err
 	}
 	list := &List{Run: r.Record.ID, Metric: metric.Name, Title: cmp.Or(metric.Title, metric.Name), Arm: q.Arm, Against: q.Against, Entries: []Listed{}}
-	scores, err := itemScores(ctx, r.db, r.Record, metric.Name)
+	scores, err := scoreSums(ctx, r.db, r.Record, metric.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -226,13 +225,13 @@ func (r *Run) listWorst(ctx context.Context, q Query) (*List, error) {
 	}
 	var lost, all []Listed
 	for _, it := range r.Items() {
-		a, ok := scores[q.Arm].of(it.ID)
-		b, okB := scores[q.Against].of(it.ID)
+		a, ok := scores.of(it.ID, q.Arm)
+		b, okB := scores.of(it.ID, q.Against)
 		if !ok || q.Against != "" && !okB {
 			list.Without++
 			continue
 		}
-		e := Listed{Item: it.ID, Arms: []string{q.Arm}, Replicate: scores[q.Arm].worst(it.ID, worse), Score: &a}
+		e := Listed{Item: it.ID, Arms: []string{q.Arm}, Replicate: scores.worst(it.ID, q.Arm, r.Record.Replicates, worse), Score: &a}
 		all = append(all, e)
 		if d := a - b; q.Against != "" && worse*d < -noise {
 			e.Arms, e.Other, e.Difference = []string{q.Arm, q.Against}, &b, &d
@@ -304,48 +303,40 @@ func PrimaryFirst(pairs []analyse.Pair) {
 	})
 }
 
-// itemSums are the sums of an arm's fractions by item and replicate; those of all replicates
-// are at 0.
-type itemSums map[string]map[int]eval.Fraction
+// trialSums are the sums of fractions by trial; those of all replicates are at replicate 0.
+type trialSums map[eval.Trial]eval.Fraction
 
-func (s itemSums) of(item string) (float64, bool) {
-	all := s[item][0]
+func (s trialSums) of(item, arm string) (float64, bool) {
+	all := s[eval.Trial{Item: item, Arm: arm}]
 	return all.Num / all.Den, all.Den > 0
 }
 
 // worst returns the replicate of an item with the worst score, the first of equal
 // ones. Less is worse if worse is 1, and more if it is -1.
-func (s itemSums) worst(item string, worse float64) int {
+func (s trialSums) worst(item, arm string, replicates int, worse float64) int {
 	worst, least := 1, math.Inf(1)
-	for _, replicate := range slices.Sorted(maps.Keys(s[item])) {
-		t := s[item][replicate]
-		if x := worse * t.Num / t.Den; replicate > 0 && x < least {
+	for replicate := 1; replicate <= replicates; replicate++ {
+		t := s[eval.Trial{Item: item, Arm: arm, Replicate: replicate}]
+		if x := worse * t.Num / t.Den; x < least {
 			worst, least = replicate, x
 		}
 	}
 	return worst
 }
 
-// itemScores reads the stored scores of a metric by arm.
-func itemScores(ctx context.Context, db *store.DB, run *store.Run, metric string) (arms map[string]itemSums, err error) {
-	arms = map[string]itemSums{}
+// scoreSums reads the stored scores of a metric.
+func scoreSums(ctx context.Context, db *store.DB, run *store.Run, metric string) (sums trialSums, err error) {
+	sums = trialSums{}
 	for s := range until(&err, db.Scores(ctx, run)) {
 		for _, score := range s.Scores {
 			if score.Metric != metric || score.Unscored != "" {
 				continue
 			}
-			if arms[s.Trial.Arm] == nil {
-				arms[s.Trial.Arm] = itemSums{}
-			}
-			item := arms[s.Trial.Arm][s.Trial.Item]
-			if item == nil {
-				item = map[int]eval.Fraction{}
-				arms[s.Trial.Arm][s.Trial.Item] = item
-			}
-			for _, at := range slices.Compact([]int{0, s.Trial.Replicate}) {
-				item[at] = item[at].Plus(score.Num, score.Den)
+			all := eval.Trial{Item: s.Trial.Item, Arm: s.Trial.Arm}
+			for _, t := range slices.Compact([]eval.Trial{all, s.Trial}) {
+				sums[t] = sums[t].Plus(score.Num, score.Den)
 			}
 		}
 	}
-	return arms, err
+	return sums, err
 }
