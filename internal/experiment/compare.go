@@ -230,13 +230,10 @@ func (c *runComparison) analyse(ctx context.Context) (*analyse.Analysis, error) 
 		return nil, err
 	}
 	a.Warnings = append(c.warnings, a.Warnings...)
-	if a.Tables, err = c.changes(ctx); err != nil {
-		return nil, err
-	}
-	if a.Discipline, err = c.unblindings(); err != nil {
-		return nil, err
-	}
-	return a, c.sameBasis(ctx, a)
+	var errTables, errLedger error
+	a.Tables, errTables = c.changes(ctx)
+	a.Discipline, errLedger = c.unblindings()
+	return a, cmp.Or(errTables, errLedger, c.sameBasis(ctx, a))
 }
 
 // name is the name of an arm of a side in the analysis.

@@ -413,12 +413,9 @@ func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, re
 	if in.journal, err = db.Foresee(ctx, last, x.Plan); err != nil {
 		return nil, err
 	}
-	asked, err := x.lookUpJudge(ctx, in, db, last, judging)
-	if err != nil {
-		return nil, err
-	}
+	asked, errAsked := x.lookUpJudge(ctx, in, db, last, judging)
 	rest, err := e.rest(ctx, bench, pending)
-	if err != nil {
+	if err := cmp.Or(errAsked, err); err != nil {
 		return nil, err
 	}
 	cost := 0.0

@@ -226,11 +226,8 @@ func (r *Run) Tag(ctx context.Context, tag string) (bool, error) {
 
 // Start records a new run with its whole plan.
 func (x *Experiment) Start(ctx context.Context, db *store.DB) (*Run, error) {
-	if err := x.bind(ctx, db); err != nil {
-		return nil, err
-	}
 	now, err := x.record()
-	if err != nil {
+	if err := cmp.Or(err, x.bind(ctx, db)); err != nil {
 		return nil, err
 	}
 	taken := x.eventsOf(store.EventAnswers, slices.Sorted(maps.Keys(x.takers()))...) // their place in the order of all tells what tags were then
