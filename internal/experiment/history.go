@@ -131,17 +131,13 @@ func (r *Run) addHistory(ctx context.Context, q *analyse.Question, events []stor
 }
 
 // addReused adds to the question which requests were lost, and whose answers were taken.
-func (r *Run) addReused(ctx context.Context, q *analyse.Question, sums store.CallSums) (err error) {
-	if lost, err := r.db.Lost(ctx, r.Record); err != nil {
-		return err
-	} else if lost.Requests > 0 {
+func (r *Run) addReused(ctx context.Context, q *analyse.Question, sums store.CallSums) error {
+	stored := &reader{ctx: ctx, run: r.Record}
+	if lost := read(stored, r.db.Lost); lost.Requests > 0 {
 		q.Run.Lost = &lost
 	}
-	if !sums.Reused() {
-		return nil
-	}
-	if q.Run.Reused, err = r.db.Reused(ctx, r.Record); err != nil {
-		return err
+	if sums.Reused() {
+		q.Run.Reused = read(stored, r.db.Reused)
 	}
 	for _, u := range q.Run.Reused {
 		if u.Run == r.Record.ID || u.Planned == u.Answers {
@@ -161,7 +157,7 @@ func (r *Run) addReused(ctx context.Context, q *analyse.Question, sums store.Cal
 			q.Run.History = append([]string{taken}, q.Run.History...)
 		}
 	}
-	return nil
+	return stored.err
 }
 
 // RecordRetry records which failed trials of the run are about to be asked again: what fails is
