@@ -62,7 +62,7 @@ func (r *Run) leftOf(part Part, p *store.Progress) *Left {
 }
 
 // CheckPart returns an error for a part that names items or arms that the study does
-// not have. They have no trials.
+// not have: such a part selects no trials.
 func (x *Experiment) CheckPart(part Part) error {
 	if err := cmp.Or(allKnown("--items", "item", part.Items, x.itemIDs()), allKnown("--arms", "arm", part.Arms, x.ArmIDs())); err != nil {
 		return err

@@ -40,9 +40,14 @@ type Estimate struct {
 	Standing   *Standing     `json:"standing,omitempty"` // null without a store
 	Demands    *Demands      `json:"demands,omitempty"`
 
-	by    plan.Estimator  // how it was made
-	arms  []plan.Estimate // as PerArm
-	loads plan.Loads      // of the models
+	estimation
+}
+
+// An estimation is how an estimate was made, and what plan made of each arm and model.
+type estimation struct {
+	by    plan.Estimator
+	arms  []plan.Estimate
+	loads plan.Loads
 }
 
 // A RulePlan says what a rule needs, and how often it would be met.
@@ -191,7 +196,7 @@ func (x *Experiment) Estimate(ctx context.Context, count plan.Counter) (*Estimat
 		return nil, err
 	}
 	e := &Estimate{Study: x.Study.Name, Items: len(x.Items()), Arms: len(perArm), Replicates: estimator.Replicates, Quantities: quantitiesOf(all),
-		JudgeCalls: all.JudgeCalls, by: estimator, arms: perArm, loads: all.Loads}
+		JudgeCalls: all.JudgeCalls, estimation: estimation{estimator, perArm, all.Loads}}
 	e.PerArm = mapped(perArm, func(of plan.Estimate) ArmEstimate { return ArmEstimate{of.Arm, quantitiesOf(of), of.Sampled} })
 	if mostCalls := x.Bench.Capabilities().MostCalls; mostCalls != nil {
 		most, judge := 0, 0
