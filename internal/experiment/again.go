@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -227,16 +228,21 @@ func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error 
 	r.add(regraded)
 	n := renewed{brought: map[string]bool{}}
 	bringing, reads := setOf(r.bringing()), setOf(r.arms(r.reads))
-	late := map[string]bool{}
+	marked := map[[2]string]bool{}
+	late := func(what, arm string) []store.Event {
+		if key := [2]string{what, arm}; seen && !marked[key] {
+			marked[key] = true
+			return r.eventsOf(what, arm)
+		}
+		return nil
+	}
 	err := r.derive(ctx, eval.StageRun, func(w store.Renewal, err error) (events []store.Event) {
 		n.read++
 		if other := !onGold[w.Trial.Item] && !r.Record.Reread; other && reads[w.Trial.Arm] && w.Derived && (w.Changed || bringing[w.Trial.Arm]) {
 			if bringing[w.Trial.Arm] {
 				n.brought[w.Trial.Item] = true
 			}
-			if seen && !late[w.Trial.Arm] {
-				late[w.Trial.Arm], events = true, r.eventsOf(lateEvent, []string{w.Trial.Arm})
-			}
+			events = late(lateEvent, w.Trial.Arm)
 		}
 		switch {
 		case errors.Is(err, errOtherRequest):
@@ -251,17 +257,15 @@ func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error 
 	if err != nil {
 		return err
 	}
-	var arms []string // judged by other means, not only against other gold
 	if err := r.derive(ctx, eval.StageJudge, func(w store.Renewal, _ error) []store.Event {
 		n.judged++
 		if !w.Derived {
 			n.unjudged++
 		}
-		if !seen || onGold[w.Trial.Item] || w.Derived && len(judge) == 0 || slices.Contains(arms, w.Trial.Arm) {
+		if onGold[w.Trial.Item] || w.Derived && len(judge) == 0 { // judged by no other means
 			return nil
 		}
-		arms = append(arms, w.Trial.Arm)
-		return r.eventsOf(lateJudgeEvent, arms[len(arms)-1:])
+		return late(lateJudgeEvent, w.Trial.Arm)
 	}); err != nil {
 		return err
 	}
@@ -274,13 +278,13 @@ func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error 
 		if seen {
 			note += "; " + hadShown
 		}
-		if err := r.db.AddEvent(ctx, r.Record, store.Event{At: r.env.Now(), What: planEvent, Note: note}); err != nil {
+		if err := addEvents(ctx, r.db, r.Record, r.eventsOf(planEvent, note)); err != nil {
 			return err
 		}
 	}
 	var last []store.Event // with the items, so that the next run after a kill finds the gold changed
 	if len(gold) > 0 {
-		last = append(last, store.Event{At: r.env.Now(), What: goldEvent, Note: regraded})
+		last = r.eventsOf(goldEvent, regraded)
 	}
 	if len(n.retired) == 0 {
 		if len(gold) > 0 {
@@ -288,11 +292,9 @@ func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error 
 		}
 		return errors.Join(err, r.keepFirst(ctx))
 	}
-	if err := r.db.Retire(ctx, r.Record, n.retired); err != nil {
-		return err
-	}
-	items, err := r.db.Items(ctx, r.Record)
-	if err != nil {
+	err = r.db.Retire(ctx, r.Record, n.retired)
+	items, errItems := r.db.Items(ctx, r.Record)
+	if err := cmp.Or(err, errItems); err != nil {
 		return err
 	}
 	return r.amend(ctx, items, nil, last)
@@ -320,9 +322,7 @@ type renewed struct {
 
 // notes says what was derived again, and why of the judge.
 func (n renewed) notes(judge []string) (notes counted) {
-	if len(n.brought) > 0 {
-		notes = append(notes, "answers or scores that arms bring changed for "+listed(slices.Sorted(maps.Keys(n.brought))))
-	}
+	notes.addBrought(n.brought)
 	if n.changed+n.pending > 0 {
 		notes.add(n.read-len(n.retired), "answer", "answers", "read again")
 		notes.add(n.changed, "outcome", "outcomes", "changed")
@@ -345,16 +345,13 @@ func (n renewed) notes(judge []string) (notes counted) {
 // derive derives what is outdated in a stage again, several trials at a time. each is
 // called in plan order; the events that it returns are recorded with what is derived.
 func (r *Run) derive(ctx context.Context, stage eval.Stage, each func(store.Renewal, error) []store.Event) error {
-	bench, judges, err := r.judgeBench()
-	if err != nil {
+	bench, judges, errBench := r.judgeBench()
+	keep, err := r.keeper(ctx)
+	if err := cmp.Or(errBench, err); err != nil {
 		return err
 	}
 	if stage == eval.StageRun {
 		bench = r.Bench
-	}
-	keep, err := r.keeper(ctx)
-	if err != nil {
-		return err
 	}
 	batch := make([]eval.Judged, 0, renewedAtOnce)
 	flush := func() error {

@@ -177,21 +177,17 @@ func (s *Subjects) ShowQueued(name string, t eval.Trial) ([]eval.Passage, error)
 }
 
 // Trials returns the trials of the run with an answer, in plan order.
-func (s *Subjects) Trials() ([]eval.Trial, error) {
+func (s *Subjects) Trials() (list []eval.Trial, err error) {
 	if s.r == nil {
 		return nil, nil
 	}
 	hidden := s.x.calibrationArms()
-	var list []eval.Trial
-	for o, err := range s.r.db.Outcomes(s.ctx, s.r.Record) {
-		if err != nil {
-			return nil, err
-		}
+	for o := range until(&err, s.r.db.Outcomes(s.ctx, s.r.Record)) {
 		if o.Outcome.Kind != eval.Failed && !hidden[o.Trial.Arm] {
 			list = append(list, o.Trial)
 		}
 	}
-	return list, nil
+	return list, err
 }
 
 // Show shows an answer, or an item alone if the trial has no arm.
@@ -218,7 +214,7 @@ func (s *Subjects) Show(t eval.Trial) (eval.Exhibit, error) {
 
 // ratings compares the judge of the suite with the verdicts of people, if the study has
 // a task for that.
-func (x *Experiment) ratings(scorer eval.Scorer, cases iter.Seq2[eval.Case, error]) (*analyse.Ratings, error) {
+func (x *Experiment) ratings(scorer eval.Scorer, cases iter.Seq2[eval.Case, error]) (all *analyse.Ratings, err error) {
 	ratings := scorer.Capabilities().Ratings
 	steps := map[string]bool{}
 	for _, t := range x.Study.Annotation {
@@ -231,11 +227,8 @@ func (x *Experiment) ratings(scorer eval.Scorer, cases iter.Seq2[eval.Case, erro
 	for _, it := range x.Items() {
 		cluster[it.ID] = it.ClusterID()
 	}
-	all := &analyse.Ratings{Judge: cmp.Or(x.Study.JudgeModel, "the rules of the suite")}
-	for c, err := range cases {
-		if err != nil {
-			return nil, err
-		}
+	all = &analyse.Ratings{Judge: cmp.Or(x.Study.JudgeModel, "the rules of the suite")}
+	for c := range until(&err, cases) {
 		of := map[eval.Trial][]eval.Verdict{}
 		for _, t := range c.Trials {
 			of[t.Trial] = t.Verdicts
@@ -245,7 +238,7 @@ func (x *Experiment) ratings(scorer eval.Scorer, cases iter.Seq2[eval.Case, erro
 			all.Rated = append(all.Rated, analyse.Rated{Rating: rating, Cluster: cluster[rating.Trial.Item], Human: human, Differ: open})
 		}
 	}
-	return all, nil
+	return all, err
 }
 
 // The rounds of people's verdicts: first answers, and decisions where these differ.

@@ -40,10 +40,7 @@ func (r *Run) Left(ctx context.Context, part Part) (*Left, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := r.leftOf(r.UntilLook(part, p), p)
-	if err != nil {
-		return nil, err
-	}
+	l := r.leftOf(r.UntilLook(part, p), p)
 	judged := r.HasJudge()
 	for seq := range p.Trials {
 		switch {
@@ -60,18 +57,14 @@ func (r *Run) Left(ctx context.Context, part Part) (*Left, error) {
 }
 
 // leftOf is what is left of a part, with nothing counted yet.
-func (r *Run) leftOf(part Part, p *store.Progress) (*Left, error) {
-	selected, err := r.selected(part)
-	return &Left{progress: p, part: part, selected: selected}, err
+func (r *Run) leftOf(part Part, p *store.Progress) *Left {
+	return &Left{progress: p, part: part, selected: r.selected(part)}
 }
 
 // CheckPart returns an error for a part that names items or arms that the study does
-// not have.
+// not have: such a part selects no trials.
 func (x *Experiment) CheckPart(part Part) error {
-	if err := allKnown("--items", "item", part.Items, x.itemIDs()); err != nil {
-		return err
-	}
-	if err := allKnown("--arms", "arm", part.Arms, x.ArmIDs()); err != nil {
+	if err := cmp.Or(allKnown("--items", "item", part.Items, x.itemIDs()), allKnown("--arms", "arm", part.Arms, x.ArmIDs())); err != nil {
 		return err
 	}
 	if part.Limit < 0 {
@@ -81,16 +74,11 @@ func (x *Experiment) CheckPart(part Part) error {
 }
 
 // selected returns the trials of a part by sequence number, nil for the whole run.
-func (r *Run) selected(part Part) ([]bool, error) {
+func (r *Run) selected(part Part) []bool {
 	if part.Whole() {
-		return nil, nil
+		return nil
 	}
-	if err := r.CheckPart(part); err != nil {
-		return nil, err
-	}
-	calibrates := r.calibrationArms()
-	chosen := setOf(part.Items)
-	arms := setOf(part.Arms)
+	calibrates, chosen, arms := r.calibrationArms(), setOf(part.Items), setOf(part.Arms)
 	selected, position, last := make([]bool, r.Plan.Len()), 0, ""
 	for seq := range selected {
 		t := r.Plan.Trial(seq)
@@ -102,19 +90,15 @@ func (r *Run) selected(part Part) ([]bool, error) {
 		}
 		selected[seq] = (part.Limit == 0 || position <= part.Limit) && (len(arms) == 0 || arms[t.Arm] || calibrates[t.Arm])
 	}
-	return selected, nil
+	return selected
 }
 
-// allKnown returns an error for the first name that is not known.
-func allKnown(flag, noun string, names, known []string) error {
+// allKnown returns an error of a flag or verb for the first name that is not known.
+func allKnown(of, noun string, names, known []string) error {
 	for _, n := range names {
 		if !slices.Contains(known, n) {
-			near := text.DidYouMean(n, known)
-			if near == "" {
-				const few = 5
-				near = ", but " + strings.Join(text.NearestFew(n, known, few), ", ") + map[bool]string{true: " …"}[len(known) > few]
-			}
-			return fmt.Errorf("%s: the study has no %s %q%s", flag, noun, n, near)
+			const few = 5
+			return fmt.Errorf("%s: the study has no %s %q; the nearest are %s", of, noun, text.Shorten(n, 100), strings.Join(text.NearestFew(n, known, few), ", "))
 		}
 	}
 	return nil
@@ -232,16 +216,9 @@ var limiting = []string{"execution", "models"}
 // RecordLimits records the limits that the study has now. A run goes on with those, and status and
 // workers go by what is recorded.
 func (r *Run) RecordLimits(ctx context.Context) error {
-	if r.LimitsRecorded() {
+	keys, other := r.withLimits()
+	if !other {
 		return nil
-	}
-	var keys map[string]json.RawMessage
-	_ = json.Unmarshal(r.Record.StudyJSON, &keys) // LimitsRecorded read it
-	now := r.File.Keys()
-	for _, section := range limiting {
-		if keys[section] = now[section]; keys[section] == nil {
-			delete(keys, section)
-		}
 	}
 	isLimit := func(override string) bool {
 		return slices.ContainsFunc(limiting, func(section string) bool { return strings.HasPrefix(override, section) })
@@ -262,12 +239,24 @@ func (r *Run) RecordLimits(ctx context.Context) error {
 // LimitsRecorded reports whether the run is recorded with the limits that the study has now, or with a
 // study that cannot be read.
 func (r *Run) LimitsRecorded() bool {
-	var was map[string]json.RawMessage
-	if json.Unmarshal(r.Record.StudyJSON, &was) != nil {
-		return true
+	_, other := r.withLimits()
+	return !other
+}
+
+// withLimits are the keys of the recorded study with the limits that the study has now, and whether these
+// are other ones.
+func (r *Run) withLimits() (keys map[string]json.RawMessage, other bool) {
+	if json.Unmarshal(r.Record.StudyJSON, &keys) != nil {
+		return nil, false
 	}
 	now := r.File.Keys()
-	return !slices.ContainsFunc(limiting, func(section string) bool { return !bytes.Equal(was[section], now[section]) })
+	for _, section := range limiting {
+		other = other || !bytes.Equal(keys[section], now[section])
+		if keys[section] = now[section]; keys[section] == nil {
+			delete(keys, section)
+		}
+	}
+	return keys, other
 }
 
 // Budget returns what the study lets a run spend.
@@ -394,38 +383,28 @@ func (r *Run) runTasks(left *Left, from, to int) iter.Seq2[run.Task, error] {
 // others.
 func (r *Run) judgeTasks(ctx context.Context, left *Left, outcomes iter.Seq2[eval.Judged, error], calibrating bool) iter.Seq2[run.Task, error] {
 	calibrates := r.calibrationArms()
-	return func(yield func(run.Task, error) bool) {
-		var bench eval.Bench
-		if left.progress.Unjudged.Count() > 0 {
-			var err error
-			if bench, _, err = r.judgeBench(); err != nil {
-				yield(run.Task{}, err)
-				return
-			}
+	var bench eval.Bench // for those that are judged again
+	return spread(outcomes, func(j eval.Judged) (_ []run.Task, err error) {
+		seq, ok := r.Plan.Seq(j.Trial)
+		if !ok || calibrates[j.Trial.Arm] != calibrating || j.Outcome.Kind == eval.Failed || !left.judges(seq) {
+			return nil, nil
 		}
-		for j, err := range outcomes {
-			if err != nil {
-				yield(run.Task{}, err)
-				return
-			}
-			seq, ok := r.Plan.Seq(j.Trial)
-			if !ok || calibrates[j.Trial.Arm] != calibrating || j.Outcome.Kind == eval.Failed || !left.judges(seq) {
-				continue
-			}
-			var again []string
-			if left.progress.Unjudged.Has(seq) {
-				d, _ := r.redo(ctx, bench, eval.StageJudge, j) // an answer since the verdict, of a session that was interrupted, is not asked again
-				for _, v := range d.verdicts {
-					if v.Err != "" {
-						again = append(again, v.Step)
-					}
+		task := run.Task{Trial: j.Trial, Called: left.progress.Called.Has(seq), Outcome: j.Outcome}
+		if left.progress.Unjudged.Has(seq) {
+			if bench == nil {
+				if bench, _, err = r.judgeBench(); err != nil {
+					return nil, err
 				}
 			}
-			if !yield(run.Task{Trial: j.Trial, Called: left.progress.Called.Has(seq), Outcome: j.Outcome, Again: again}, nil) {
-				return
+			d, _ := r.redo(ctx, bench, eval.StageJudge, j) // an answer since the verdict, of a session that was interrupted, is not asked again
+			for _, v := range d.verdicts {
+				if v.Err != "" {
+					task.Again = append(task.Again, v.Step)
+				}
 			}
 		}
-	}
+		return []run.Task{task}, nil
+	})
 }
 
 // armPlans counts the trials of a stage for each arm.

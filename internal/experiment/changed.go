@@ -28,12 +28,9 @@ func (x *Experiment) ChangesOf(ctx context.Context, older, newer Side, few int) 
 	if metric.Estimate != nil {
 		return all, nil
 	}
-	was, err := itemScores(ctx, older.DB, older.Run, metric.Name)
-	if err != nil {
-		return nil, err
-	}
-	now, err := itemScores(ctx, newer.DB, newer.Run, metric.Name)
-	if err != nil {
+	was, err := scoreSums(ctx, older.DB, older.Run, metric.Name)
+	now, errNow := scoreSums(ctx, newer.DB, newer.Run, metric.Name)
+	if err = cmp.Or(err, errNow); err != nil {
 		return nil, err
 	}
 	gain := func(c analyse.Change) float64 {
@@ -49,8 +46,8 @@ func (x *Experiment) ChangesOf(ctx context.Context, older, newer Side, few int) 
 			continue
 		}
 		for _, it := range c.items {
-			before, ok1 := was[b].of(it.ID)
-			after, ok2 := now[a].of(it.ID)
+			before, ok1 := was.of(it.ID, b)
+			after, ok2 := now.of(it.ID, a)
 			c := analyse.Change{Item: it.ID, Arm: a, Was: before, Now: after}
 			switch g := gain(c); {
 			case !ok1 || !ok2:

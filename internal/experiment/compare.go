@@ -49,7 +49,11 @@ func (x *Experiment) between(ctx context.Context, older, newer Side) (*runCompar
 	var scored [2][]string
 	for i, s := range c.sides {
 		var err error
-		if scored[i], err = scoredArms(ctx, s); err != nil {
+		scored[i], err = s.DB.ScoredArms(ctx, s.Run)
+		if err == nil && len(scored[i]) == 0 {
+			err = fmt.Errorf("run %s has no scores: finish it with `scruple run`, or score it with `scruple score %s`", s.Run.ID, s.Run.ID)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -57,15 +61,6 @@ func (x *Experiment) between(ctx context.Context, older, newer Side) (*runCompar
 		return nil, err
 	}
 	return c, c.common(ctx)
-}
-
-// scoredArms lists the arms of a run that have scores.
-func scoredArms(ctx context.Context, s Side) ([]string, error) {
-	list, err := s.DB.ScoredArms(ctx, s.Run)
-	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("run %s has no scores: finish it with `scruple run`, or score it with `scruple score %s`", s.Run.ID, s.Run.ID)
-	}
-	return list, err
 }
 
 // runComparison is a comparison of two runs, the older one first.
@@ -81,8 +76,7 @@ type runComparison struct {
 // match pairs the arms that have scores.
 func (c *runComparison) match(scored [2][]string) error {
 	older, newer := c.sides[0], c.sides[1]
-	if older.Arm != "" || newer.Arm != "" {
-		pair := [2]string{cmp.Or(older.Arm, newer.Arm), cmp.Or(newer.Arm, older.Arm)}
+	if pair := [2]string{cmp.Or(older.Arm, newer.Arm), cmp.Or(newer.Arm, older.Arm)}; pair[0] != "" {
 		for i, known := range scored {
 			if !slices.Contains(known, pair[i]) {
 				return fmt.Errorf("run %s has no arm %q with scores; its arms are %s", c.sides[i].Run.ID, pair[i], strings.Join(known, ", "))
@@ -91,15 +85,14 @@ func (c *runComparison) match(scored [2][]string) error {
 		c.pairs = [][2]string{pair}
 		return nil
 	}
-	baselines := c.x.arms(func(a eval.Arm) bool { return a.Role != eval.RoleArm })
-	isBaseline := func(arm string) bool { return slices.Contains(baselines, arm) }
-	for _, arm := range slices.DeleteFunc(slices.Clone(scored[1]), isBaseline) {
-		if slices.Contains(scored[0], arm) {
+	baseline := setOf(c.x.arms(func(a eval.Arm) bool { return a.Role != eval.RoleArm }))
+	for _, arm := range scored[1] {
+		if !baseline[arm] && slices.Contains(scored[0], arm) {
 			c.pairs = append(c.pairs, [2]string{arm, arm})
 		}
 	}
-	for _, arm := range slices.DeleteFunc(slices.Clone(scored[0]), isBaseline) {
-		if !slices.Contains(scored[1], arm) {
+	for _, arm := range scored[0] {
+		if !baseline[arm] && !slices.Contains(scored[1], arm) {
 			c.warnings = append(c.warnings, fmt.Sprintf("arm %s has scores in the older run only: not compared", arm))
 		}
 	}
@@ -127,10 +120,9 @@ func (c *runComparison) common(ctx context.Context) error {
 	}
 	items := c.x.Items()
 	index := eval.IndexItems(items)
-	reworded, otherGold := Differing(planned[0], planned[1])
-	differ := setOf(slices.Concat(reworded, otherGold))
+	reworded, regraded := Differing(planned[0], planned[1])
+	differ := setOf(slices.Concat(reworded, regraded))
 	var added, gone int
-	changed, regraded := len(reworded), len(otherGold)
 	for id := range planned[1] {
 		_, ok := planned[0][id]
 		i, known := index.Find(id)
@@ -151,14 +143,14 @@ func (c *runComparison) common(ctx context.Context) error {
 	}
 	if len(c.items) == 0 {
 		return fmt.Errorf("runs %s and %s have no item in common with the same input and gold (input of %d and gold of %d changed): "+
-			"where gold changed, %s", c.sides[0].Run.ID, c.sides[1].Run.ID, changed, regraded, remedy)
+			"where gold changed, %s", c.sides[0].Run.ID, c.sides[1].Run.ID, len(reworded), len(regraded), remedy)
 	}
 	c.left = len(planned[0]) - len(c.items)
 	c.warnings.add(added, "item", "items", "that only the newer run has: left out")
-	c.warnings.add(c.left-changed-regraded-gone, "item", "items", "that only the older run has: left out")
+	c.warnings.add(c.left-len(differ)-gone, "item", "items", "that only the older run has: left out")
 	c.warnings.add(gone, "item", "items", "that the study no longer has: left out")
-	c.warnings.add(changed, "item", "items", "whose input differs between the runs: left out")
-	c.warnings.add(regraded, "item", "items", "with other gold in the older run: left out; to compare them, "+remedy)
+	c.warnings.add(len(reworded), "item", "items", "whose input differs between the runs: left out")
+	c.warnings.add(len(regraded), "item", "items", "with other gold in the older run: left out; to compare them, "+remedy)
 	return nil
 }
 
@@ -187,18 +179,16 @@ func (c *runComparison) analyse(ctx context.Context) (*analyse.Analysis, error) 
 	q.Run.ID = newer.Run.ID + " and " + older.Run.ID
 	q.Run.Items, q.Run.LeftOut, q.Run.Dev = len(c.items), c.left, devItems(c.items)
 	q.Run.Planned = len(c.items) * len(c.pairs) * (older.Run.Replicates + newer.Run.Replicates)
+	// One family: a difference that is shown as one is more than chance whatever the number of
+	// arms and metrics.
+	q.Family, q.Study.Family.Of = [][3]string{}, analyse.OfRuns
 	var arms []eval.Arm
 	for _, p := range c.pairs {
 		a, b := c.name(1, p[1]), c.name(0, p[0])
 		arms = append(arms, eval.Arm{ID: a}, eval.Arm{ID: b})
 		q.Comparisons = append(q.Comparisons, analyse.Pair{A: a, B: b})
-	}
-	// One family: a difference that is shown as one is more than chance whatever the number of
-	// arms and metrics.
-	q.Family, q.Study.Family.Of = [][3]string{}, analyse.OfRuns
-	for _, p := range q.Comparisons {
 		for _, metric := range q.Primary {
-			q.Family = append(q.Family, [3]string{p.A, p.B, metric})
+			q.Family = append(q.Family, [3]string{a, b, metric})
 		}
 	}
 	if q.Study.Correction == "" || q.Study.Correction == "none" {
@@ -240,13 +230,10 @@ func (c *runComparison) analyse(ctx context.Context) (*analyse.Analysis, error) 
 		return nil, err
 	}
 	a.Warnings = append(c.warnings, a.Warnings...)
-	if a.Tables, err = c.changes(ctx); err != nil {
-		return nil, err
-	}
-	if a.Discipline, err = c.unblindings(); err != nil {
-		return nil, err
-	}
-	return a, c.sameBasis(ctx, a)
+	var errTables, errLedger error
+	a.Tables, errTables = c.changes(ctx)
+	a.Discipline, errLedger = c.unblindings()
+	return a, cmp.Or(errTables, errLedger, c.sameBasis(ctx, a))
 }
 
 // name is the name of an arm of a side in the analysis.
@@ -344,13 +331,10 @@ func (c *runComparison) changes(ctx context.Context) (tables []eval.Table, err e
 // cases yields the cases of some arms on the items that are compared.
 func (c *runComparison) cases(ctx context.Context, s Side, arms ...string) iter.Seq2[eval.Case, error] {
 	index := eval.IndexItems(c.items)
-	return func(yield func(eval.Case, error) bool) {
-		for k, err := range s.DB.Cases(ctx, s.Run) {
-			if _, common := index.Find(k.Item); (err != nil || common && slices.Contains(arms, k.Arm)) && (!yield(k, err) || err != nil) {
-				return
-			}
-		}
-	}
+	return only(s.DB.Cases(ctx, s.Run), func(k eval.Case) bool {
+		_, common := index.Find(k.Item)
+		return common && slices.Contains(arms, k.Arm)
+	})
 }
 
 // unblindings are those that the ledgers have of the studies of both runs.
@@ -376,7 +360,7 @@ func (c *runComparison) unblindings() (*analyse.Discipline, error) {
 }
 
 // collect adds the trials of some arms under other names, a case at a time.
-func (c *runComparison) collect(into *analyse.Collector, wanted map[string]string, scores iter.Seq2[store.TrialScores, error]) error {
+func (c *runComparison) collect(into *analyse.Collector, wanted map[string]string, scores iter.Seq2[store.TrialScores, error]) (err error) {
 	index := eval.IndexItems(c.items)
 	var open eval.Scored
 	flush := func() {
@@ -385,10 +369,7 @@ func (c *runComparison) collect(into *analyse.Collector, wanted map[string]strin
 		}
 		open = eval.Scored{}
 	}
-	for t, err := range scores {
-		if err != nil {
-			return err
-		}
+	for t := range until(&err, scores) {
 		name, ok := wanted[t.Trial.Arm]
 		if _, common := index.Find(t.Trial.Item); !ok || !common {
 			continue
@@ -407,7 +388,7 @@ func (c *runComparison) collect(into *analyse.Collector, wanted map[string]strin
 		}
 	}
 	flush()
-	return nil
+	return err
 }
 
 // sameBasis warns if the runs were scored by other settings, or if one was continued since.

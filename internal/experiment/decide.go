@@ -200,13 +200,13 @@ var apart = append([]string{"metrics", "comparisons", "statistics", "judge", "ju
 // corrected, beside plan, items and gold. In histories of earlier versions, comparisons, metrics,
 // settings and cases are nil: not known.
 type deciding struct {
-	Decide      study.Decide               `json:"decide"`
-	Statistics  map[string]json.RawMessage `json:"statistics"`
-	MaxFailed   json.RawMessage            `json:"max_failed"`
-	Comparisons study.Comparisons          `json:"comparisons,omitzero"`
-	Metrics     map[string]json.RawMessage `json:"metrics,omitzero"`
+	Decide      study.Decide      `json:"decide"`
+	Statistics  settings          `json:"statistics"`
+	MaxFailed   json.RawMessage   `json:"max_failed"`
+	Comparisons study.Comparisons `json:"comparisons,omitzero"`
+	Metrics     settings          `json:"metrics,omitzero"`
 	// Settings are the other keys that scores and analysis depend on.
-	Settings map[string]json.RawMessage `json:"settings,omitzero"`
+	Settings settings `json:"settings,omitzero"`
 	// Cases are hashes of what the judge is measured by, and Judged says how often it was right.
 	Cases  []string `json:"cases,omitzero"`
 	Judged string   `json:"judged,omitempty"`
@@ -247,7 +247,7 @@ func decidingOf(canonical []byte) (d deciding, err error) {
 		Execution struct {
 			MaxFailed json.RawMessage `json:"max_failed"`
 		} `json:"execution"`
-	}{deciding: deciding{Comparisons: study.Comparisons{}, Metrics: map[string]json.RawMessage{}}}
+	}{deciding: deciding{Comparisons: study.Comparisons{}, Metrics: settings{}}}
 	if err := json.Unmarshal(canonical, &s); err != nil {
 		return d, fmt.Errorf("reading the rules of the stored study: %w", err)
 	}
@@ -276,23 +276,16 @@ func (d deciding) compare(now deciding, all bool) []string {
 		outcomes = []string{"the order of the outcomes was " + names(was) + ", now " + names(is)}
 	}
 	list = append(list, outcomes...)
-	measured := func(d deciding) json.RawMessage { return json.RawMessage(strconv.FormatBool(d.Decide.RequireMeasured)) }
-	list = append(list, settingChange("decide.require_measured", measured(d), measured(now))...)
+	measured := func(d deciding) settings {
+		return settings{"require_measured": json.RawMessage(strconv.FormatBool(d.Decide.RequireMeasured))}
+	}
+	list = append(list, measured(d).changes("decide.", measured(now))...)
 	if d.Comparisons != nil && now.Comparisons != nil {
 		list = append(list, ruleChanges("comparison", d.following(now).compared(), now.compared(), all)...)
 	}
-	if d.Metrics != nil && now.Metrics != nil {
-		list = append(list, settingChanges("metrics.", d.Metrics, now.Metrics)...)
-	}
-	list = append(list, settingChanges("statistics.", d.Statistics, now.Statistics)...)
-	list = append(list, settingChange("execution.max_failed", d.MaxFailed, now.MaxFailed)...)
-	if d.Settings != nil && now.Settings != nil {
-		list = append(list, settingChanges("", d.Settings, now.Settings)...)
-	}
-	if d.Cases != nil && now.Cases != nil {
-		list = append(list, d.caseChanges(now)...)
-	}
-	return list
+	return slices.Concat(list, d.Metrics.changes("metrics.", now.Metrics), d.Statistics.changes("statistics.", now.Statistics),
+		settings{"max_failed": d.MaxFailed}.changes("execution.", settings{"max_failed": now.MaxFailed}),
+		d.Settings.changes("", now.Settings), d.caseChanges(now))
 }
 
 // caseChanges counts the cases of the judge that differ.
@@ -300,7 +293,7 @@ func (d deciding) caseChanges(now deciding) []string {
 	var changed counted
 	changed.add(without(d.Cases, now.Cases), "case", "cases", "removed")
 	changed.add(without(now.Cases, d.Cases), "case", "cases", "added")
-	if len(changed) == 0 {
+	if len(changed) == 0 || d.Cases == nil || now.Cases == nil {
 		return nil
 	}
 	if d.Judged != "" {
@@ -437,13 +430,20 @@ func ruleChanges(kind string, was, now []eval.Level, all bool) (list []string) {
 	return list
 }
 
-// settingChanges compares the settings of a section of the study, whose name with a point is
-// before theirs.
-func settingChanges(section string, was, now map[string]json.RawMessage) (list []string) {
+// settings are those of a section of the study; nil if they are not known.
+type settings map[string]json.RawMessage
+
+// changes compares settings of a section, whose name with a point is before theirs.
+func (was settings) changes(section string, now settings) (list []string) {
+	if was == nil || now == nil {
+		return nil
+	}
 	keys := maps.Clone(was)
 	maps.Copy(keys, now)
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		list = append(list, settingChange(section+key, was[key], now[key])...)
+		if encoded(was[key]) != encoded(now[key]) {
+			list = append(list, fmt.Sprintf("%s was %s, now %s", section+key, readable(was[key]), readable(now[key])))
+		}
 	}
 	return list
 }
@@ -454,20 +454,16 @@ func encoded(v json.RawMessage) string {
 	return string(stored)
 }
 
-func settingChange(name string, was, now json.RawMessage) []string {
-	value := func(v json.RawMessage) string {
-		if v == nil {
-			return "not set"
-		}
-		if s, err := strconv.Unquote(string(v)); err == nil {
-			return text.Shorten(s, 200)
-		}
-		return text.Shorten(string(v), 200)
+// readable is a value as people read it.
+func readable(v json.RawMessage) string {
+	if v == nil {
+		return "not set"
 	}
-	if encoded(was) == encoded(now) {
-		return nil
+	said, err := strconv.Unquote(string(v))
+	if err != nil {
+		said = string(v)
 	}
-	return []string{fmt.Sprintf("%s was %s, now %s", name, value(was), value(now))}
+	return text.Shorten(said, 200)
 }
 
 // A rulesHistory is the rules under which results of a run were seen, oldest first.
@@ -536,10 +532,10 @@ func (h *rulesHistory) changes() (list []string) {
 // rulesNow returns the history of a run's rules with those of the study, if they differ from the last.
 func (x *Experiment) rulesNow(ctx context.Context, db *store.DB, r *store.Run) (h rulesHistory, err error) {
 	events, err := db.Events(ctx, r)
-	if err != nil {
-		return h, err
+	if err == nil {
+		h, err = x.rulesOf(events, r)
 	}
-	return x.rulesOf(events, r)
+	return h, err
 }
 
 // deciding is that of the study as it is.
@@ -577,17 +573,13 @@ func (x *Experiment) RecordRules(ctx context.Context, db *store.DB, r *store.Run
 	if err != nil {
 		return err
 	}
-	return x.recordRules(ctx, db, r, h)
-}
-
-func (x *Experiment) recordRules(ctx context.Context, db *store.DB, r *store.Run, h rulesHistory) error {
 	return addEvents(ctx, db, r, x.rulesEvents(h))
 }
 
 // rulesEvents are the events of the rules that are not recorded.
 func (x *Experiment) rulesEvents(h rulesHistory) []store.Event {
-	return mapped(h.seen[h.recorded:], func(d deciding) store.Event {
+	return x.eventsOf(rulesEvent, mapped(h.seen[h.recorded:], func(d deciding) string {
 		note, _ := json.Marshal(d) // it was JSON
-		return store.Event{At: x.env.Now(), What: rulesEvent, Note: string(note)}
-	})
+		return string(note)
+	})...)
 }

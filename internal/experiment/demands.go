@@ -38,14 +38,13 @@ const (
 
 // Demands says what the plan takes, of what the store at a path does not have. db may be nil.
 func (x *Experiment) Demands(ctx context.Context, db *store.DB, path string, e *Estimate) (*Demands, error) {
-	recent, derived := map[string]store.Recent{}, 0.0
+	var recent map[string]store.Recent
+	derived := 0.0
 	if db != nil {
-		var err error
-		if recent, err = db.Recent(ctx); err != nil {
-			return nil, err
-		}
-		if derived, err = db.Derived(ctx); err != nil {
-			return nil, err
+		var errRecent, err error
+		recent, errRecent = db.Recent(ctx)
+		if derived, err = db.Derived(ctx); err != nil || errRecent != nil {
+			return nil, cmp.Or(errRecent, err)
 		}
 	}
 	d := &Demands{InFlight: x.Study.Execution.Concurrency, Answers: []Pace{}, Trials: e.Trials, Calls: e.Calls}
@@ -66,7 +65,7 @@ func (x *Experiment) Demands(ctx context.Context, db *store.DB, path string, e *
 		}
 		models[m.ID], paces[m.ID] = m, p
 		of := plan.Load{}
-		for party, load := range e.made.loads {
+		for party, load := range e.loads {
 			if party.Model == m.ID {
 				of = of.Plus(load, 1)
 			}
@@ -80,10 +79,10 @@ func (x *Experiment) Demands(ctx context.Context, db *store.DB, path string, e *
 		d.Answers = append(d.Answers, p)
 		bytes, calls = bytes+of.Calls*p.Bytes, calls+of.Calls
 	}
-	asked, planned := e.made.loads, map[eval.Stage]int{eval.StageRun: e.Calls - e.JudgeCalls, eval.StageJudge: e.JudgeCalls}
+	asked, planned := e.loads, map[eval.Stage]int{eval.StageRun: e.Calls - e.JudgeCalls, eval.StageJudge: e.JudgeCalls}
 	if s := e.Standing; s != nil {
 		asked = plan.Loads{}
-		for party, load := range e.made.loads {
+		for party, load := range e.loads {
 			asked[party] = plan.Load{}.Plus(load, s.asked[party.Stage]/float64(max(1, planned[party.Stage])))
 		}
 	}

@@ -20,10 +20,13 @@ import (
 // An earlierRun is one whose results had been shown before this one, on items of it.
 type earlierRun struct {
 	*store.Run
-	same   bool                 // it is of the study, whatever its name was
-	items  map[string]eval.Item // of its plan
-	common map[string]eval.Item // those that are in this run too, by their id here
-	calls  []eval.ArmCalls      // of this run
+	same        bool                 // it is of the study, whatever its name was
+	items       map[string]eval.Item // of its plan
+	ids         map[string]string    // of those that are in this run too: there, and here
+	common      map[string]eval.Item // these, by their id here
+	regraded    []string             // those of them with other gold, likewise
+	calls       []eval.ArmCalls      // of this run
+	there, here *reader              // of the store
 }
 
 // shownRuns lists the earlier runs of the split whose results were shown.
@@ -42,8 +45,8 @@ func (r *Run) isOf(other *store.Run) bool {
 	return other.Study == r.Record.Study || other.StudyPath != "" && other.StudyPath == r.Record.StudyPath
 }
 
-// common returns the items of an earlier run with those that this run has too, by their id here.
-func (r *Run) common(ctx context.Context, other *store.Run) (items, common map[string]eval.Item, err error) {
+// common returns the items of an earlier run, and the ids there and here of those that this run has too.
+func (r *Run) common(ctx context.Context, other *store.Run) (items map[string]eval.Item, ids map[string]string, err error) {
 	if other.Suite != r.Record.Suite {
 		return nil, nil, nil
 	}
@@ -53,110 +56,87 @@ func (r *Run) common(ctx context.Context, other *store.Run) (items, common map[s
 		}
 		return nil, nil, err
 	}
-	renamed, common := plan.Renamed(items, r.Items()), map[string]eval.Item{}
-	for was, now := range renamed {
-		common[now] = items[was]
-	}
+	ids = plan.Renamed(items, r.Items())
 	for _, it := range r.Items() {
 		if was, ok := items[it.ID]; ok && was.Input == it.Input {
-			common[it.ID] = was
+			ids[it.ID] = it.ID
 		}
 	}
-	return items, common, nil
+	return items, ids, nil
 }
 
 // since returns the events with which the first results of a run are shown: what the newest run of
 // this study on items of the run had shown before, and that of each other study, and what changed
 // since. What had changed in the former after its results had been shown counts for this run too, and
 // its rules are compared with those that were seen first.
-func (r *Run) since(ctx context.Context, events []store.Event, sums store.CallSums) ([]store.Event, error) {
+func (r *Run) since(ctx context.Context, events []store.Event, sums store.CallSums) (fresh []store.Event, err error) {
 	seen, err := rulesSeen(events, r.Record)
-	if err != nil {
+	if n := seen.recorded; err != nil || n > 0 && seen.seen[n-1].full() || r.question().Run.Exploratory() {
 		return nil, err
-	}
-	if n := seen.recorded; n > 0 && seen.seen[n-1].full() || r.question().Run.Exploratory() {
-		return nil, nil
 	}
 	runs, err := r.shownRuns(ctx)
 	if err != nil {
 		return nil, err
 	}
-	sharing, err := r.sharing(ctx, runs)
+	var list []*store.Run // the newest first
+	newest := map[string]bool{}
+	for _, other := range slices.Backward(runs) {
+		if same := r.isOf(other); same || !newest[other.Study] {
+			list = append(list, other)
+			newest[other.Study] = newest[other.Study] || !same
+		}
+	}
+	sharing, err := r.db.Sharing(ctx, r.Record, list) // a store may have hundreds of studies: items are read of few
 	if err != nil {
 		return nil, err
 	}
-	var fresh []store.Event
-	compared := map[string]bool{}
-	for _, other := range slices.Backward(runs) {
-		e := earlierRun{Run: other, same: r.isOf(other), calls: sums.ByArm()}
-		study := other.Study
-		if e.same {
-			study = r.Record.Study
-		}
-		if compared[study] {
+	found := false // the run of this study
+	for _, other := range list {
+		e := earlierRun{Run: other, same: r.isOf(other), calls: sums.ByArm(), common: map[string]eval.Item{},
+			there: &reader{ctx: ctx, run: other}, here: &reader{ctx: ctx, run: r.Record}}
+		if !sharing[other.N] || e.same && found {
 			continue
 		}
-		if !e.same && !sharing[other.N] {
-			compared[study] = true
-			continue
-		}
-		if e.items, e.common, err = r.common(ctx, other); err != nil {
+		if e.items, e.ids, err = r.common(ctx, other); err != nil {
 			return nil, err
 		}
-		compared[study] = !e.same || len(e.common) > 0
-		if len(e.common) > 0 {
-			more, err := r.sinceRun(ctx, e, events)
-			if err != nil {
-				return nil, err
-			}
-			fresh = append(more, fresh...) // the newest is the last
+		if len(e.ids) == 0 {
+			continue
 		}
+		for there, here := range e.ids {
+			e.common[here] = e.items[there]
+		}
+		found, e.regraded = found || e.same, plan.Regraded(e.common, r.Items())
+		more, err := r.sinceRun(ctx, e, events)
+		if err != nil {
+			return nil, err
+		}
+		fresh = append(more, fresh...) // the newest is the last
 	}
 	return fresh, nil
 }
 
-// sharing returns the newest run of each other study that has an item of the run, by number, so
-// that items are read of these alone: a store may have hundreds of studies.
-func (r *Run) sharing(ctx context.Context, runs []*store.Run) (map[int64]bool, error) {
-	newest := map[string]*store.Run{}
-	for _, other := range runs {
-		if !r.isOf(other) {
-			newest[other.Study] = other
-		}
-	}
-	return r.db.Sharing(ctx, r.Record, slices.Collect(maps.Values(newest)))
-}
-
 // sinceRun compares with what one earlier run had shown.
 func (r *Run) sinceRun(ctx context.Context, e earlierRun, own []store.Event) (events []store.Event, err error) {
-	was := &reader{ctx: ctx, run: e.Run}
-	history, groups := read(was, r.db.Events), read(was, r.db.Grouped)
-	if was.err != nil {
-		return nil, was.err
+	history, groups := read(e.there, r.db.Events), read(e.there, r.db.Grouped)
+	a := r.sinceArms(e)
+	bringing, changes := r.sinceRead(ctx, e, a.Changed)
+	judge, rejudged := r.sinceJudge(e)
+	people := r.sincePeople(ctx, e)
+	if err := cmp.Or(e.there.err, e.here.err); err != nil {
+		return nil, err
 	}
 	rules, err := rulesSeen(history, e.Run)
-	if err != nil {
-		return nil, err
-	}
-	a, reading, err := r.sinceArms(ctx, e)
-	if err != nil {
-		return nil, err
-	}
-	judge, rejudged, err := r.sinceJudge(ctx, e)
-	if err != nil {
-		return nil, err
-	}
-	people, err := r.sincePeople(ctx, e)
 	if err != nil {
 		return nil, err
 	}
 	if !e.same { // it asks about other arms
 		a.Added, a.Removed, a.Renamed = nil, nil, nil
 	}
-	changes := append(describe(a), reading.notes()...)
-	a.Changed = append(a.Changed, reading.arms...)
-	if regraded := plan.Regraded(e.common, r.Items()); len(regraded) > 0 {
-		changes = append(changes, "gold of "+listed(regraded)+" changed")
+	changes = append(describe(a), changes...)
+	a.Changed = append(a.Changed, bringing...)
+	if len(e.regraded) > 0 {
+		changes = append(changes, "gold of "+listed(e.regraded)+" changed")
 	}
 	if len(judge) > 0 {
 		changes = append(changes, "the judge changed ("+strings.Join(judge, ", ")+")")
@@ -169,15 +149,9 @@ func (r *Run) sinceRun(ctx context.Context, e earlierRun, own []store.Event) (ev
 		}
 	}
 	regrouped := r.regrouped(grouped)
-	event := func(what, note string) {
-		events = append(events, store.Event{At: r.env.Now(), What: what, Note: note})
-	}
 	elsewhere := fmt.Sprintf("results on %s had been shown before, in run %s of study %s", itemsOfAll(len(e.common), len(r.Items())), e.ID, e.Study)
 	if !e.same {
 		now, err := r.deciding()
-		if err != nil {
-			return nil, err
-		}
 		for _, g := range regrouped {
 			changes = append(changes, strings.TrimSuffix(g.Note, afterShown))
 		}
@@ -185,11 +159,11 @@ func (r *Run) sinceRun(ctx context.Context, e earlierRun, own []store.Event) (ev
 		if len(changes) > 0 {
 			elsewhere += "; since then: " + strings.Join(plan.Shorten(changes, 8), "; ")
 		}
-		event(elsewhereEvent, elsewhere)
-		return events, nil
+		return r.eventsOf(elsewhereEvent, elsewhere), err
 	}
-	if event(shownEvent, "run "+e.ID); e.Study != r.Record.Study {
-		event(sinceEvent, elsewhere)
+	events = r.eventsOf(shownEvent, "run "+e.ID)
+	if e.Study != r.Record.Study {
+		events = append(events, r.eventsOf(sinceEvent, elsewhere)...)
 	}
 	shown := false
 	for _, h := range history {
@@ -197,16 +171,16 @@ func (r *Run) sinceRun(ctx context.Context, e earlierRun, own []store.Event) (ev
 		case slices.Contains(carried, h.What):
 			events = append(events, h)
 		case shown && (h.What == goldEvent || h.What == peopleEvent || h.What == planEvent && strings.Contains(h.Note, hadShown)):
-			event(sinceEvent, e.ID+": "+h.Note)
+			events = append(events, r.eventsOf(sinceEvent, e.ID+": "+h.Note)...)
 		}
 	}
 	first := rules.first()
 	events = append(events, r.rulesEvents(rulesHistory{seen: []deciding{first.renamed(first.former)}})...)
 	if len(changes) > 0 {
-		event(sinceEvent, sinceShown(e.ID)+strings.Join(changes, "; "))
+		events = append(events, r.eventsOf(sinceEvent, sinceShown(e.ID)+strings.Join(changes, "; "))...)
 	}
 	a.Seen = true
-	return slices.Concat(events, regrouped, r.armEvents(a, slices.Concat(events, own)), r.eventsOf(lateJudgeEvent, rejudged)), nil
+	return slices.Concat(events, regrouped, r.armEvents(a, slices.Concat(events, own)), r.eventsOf(lateJudgeEvent, rejudged...)), nil
 }
 
 // sinceShown begins what changed since a run.
@@ -221,15 +195,11 @@ func itemsOfAll(n, all int) string {
 }
 
 // carried are the events of an earlier run of the study that are events of this one.
-var carried = []string{lateEvent, lateJudgeEvent, sinceEvent, plan.Splits + groupEvent, plan.Strata + groupEvent, plan.Clusters + groupEvent}
+var carried = append([]string{lateEvent, lateJudgeEvent, sinceEvent}, groupEvents...)
 
-// sinceArms compares arms and items with those of an earlier run, and by what answers are read.
-func (r *Run) sinceArms(ctx context.Context, e earlierRun) (a store.Amendment, reading readings, err error) {
-	was := &reader{ctx: ctx, run: e.Run}
-	had, questions := read(was, r.db.PlanArms), read(was, r.db.FirstQuestions)
-	if was.err != nil {
-		return a, reading, was.err
-	}
+// sinceArms compares arms and items with those of an earlier run.
+func (r *Run) sinceArms(e earlierRun) (a store.Amendment) {
+	had, questions := read(e.there, r.db.PlanArms), read(e.there, r.db.FirstQuestions)
 	then := *r.Study // another seed alone is no change: it draws again
 	for _, p := range e.Treatment {
 		if p.Name == "seed" {
@@ -252,7 +222,7 @@ func (r *Run) sinceArms(ctx context.Context, e earlierRun) (a store.Amendment, r
 		}
 		return same, other
 	}
-	left := slices.DeleteFunc(slices.Clone(had), func(arm string) bool {
+	a.Removed = slices.DeleteFunc(slices.Clone(had), func(arm string) bool {
 		return strings.HasPrefix(arm, string(eval.RoleCalibration)+":") || slices.Contains(r.ArmIDs(), arm)
 	})
 	for _, arm := range r.contestants() {
@@ -262,23 +232,18 @@ func (r *Run) sinceArms(ctx context.Context, e earlierRun) (a store.Amendment, r
 			}
 			continue
 		}
-		i := slices.IndexFunc(left, func(there string) bool { same, _ := asked(arm, there); return same > 0 })
+		i := slices.IndexFunc(a.Removed, func(there string) bool { same, _ := asked(arm, there); return same > 0 })
 		if i < 0 {
 			a.Added = append(a.Added, arm)
 			continue
 		}
-		a.Renamed = append(a.Renamed, [2]string{left[i], arm})
-		left = slices.Delete(left, i, i+1)
+		a.Renamed = append(a.Renamed, [2]string{a.Removed[i], arm})
+		a.Removed = slices.Delete(a.Removed, i, i+1)
 	}
-	a.Removed = left
 	here := setOf(r.itemIDs())
-	kept := map[string]bool{} // by their id there
-	for _, it := range e.common {
-		kept[it.ID] = true
-	}
 	for id := range e.items {
-		switch {
-		case kept[id]:
+		switch _, kept := e.ids[id]; {
+		case kept:
 		case here[id]:
 			a.ItemsChanged++
 		default:
@@ -286,63 +251,50 @@ func (r *Run) sinceArms(ctx context.Context, e earlierRun) (a store.Amendment, r
 		}
 	}
 	a.ItemsAdded = len(here) - len(e.common) - a.ItemsChanged
-	reading, err = r.sinceRead(ctx, e, a)
-	return a, reading, err
+	return a
 }
 
-// readings are what differs in what outcomes depend on beside answers to questions.
-type readings struct {
-	arms    []string // that bring other answers or scores
-	brought []string // their items
-	read    bool     // answers of others are read by something else
-}
-
-func (r readings) notes() (notes []string) {
-	if len(r.brought) > 0 {
-		notes = append(notes, "answers or scores that arms bring changed for "+listed(r.brought))
-	}
-	if r.read {
-		notes = append(notes, "what answers are read by changed")
-	}
-	return notes
-}
-
-func (r *Run) sinceRead(ctx context.Context, e earlierRun, a store.Amendment) (reading readings, err error) {
-	regraded, bringing, arms := setOf(plan.Regraded(e.common, r.Items())), setOf(r.bringing()), setOf(r.arms(r.reads))
-	here := map[string]string{} // the ids of items by those there
-	for id, it := range e.common {
-		here[it.ID] = id
-	}
-	other, brought := map[string]bool{}, map[string]bool{}
-	for was, err := range r.db.ReadBy(ctx, e.Run) {
-		if err != nil {
-			return reading, err
-		}
+// sinceRead compares what outcomes depend on beside answers to questions, of arms whose questions did not
+// change. It returns the arms that bring other answers or scores, and what differs.
+func (r *Run) sinceRead(ctx context.Context, e earlierRun, changed []string) (arms []string, notes counted) {
+	regraded, bringing, reading := setOf(e.regraded), setOf(r.bringing()), setOf(r.arms(r.reads))
+	other, brought, others := map[string]bool{}, map[string]bool{}, false
+	for was := range until(&e.there.err, r.db.ReadBy(ctx, e.Run)) {
 		t := was.Trial
-		t.Item = here[t.Item]
+		t.Item = e.ids[t.Item]
 		seq, planned := r.Plan.Seq(t)
-		if !planned || !arms[t.Arm] || regraded[t.Item] || slices.Contains(a.Changed, t.Arm) {
+		if !planned || !reading[t.Arm] || regraded[t.Item] || slices.Contains(changed, t.Arm) {
 			continue
 		}
-		if now, _ := r.Plan.Basis(seq); now != was.Basis && !r.Plan.ReadEarlier(seq, was.Basis) {
-			if bringing[t.Arm] {
-				other[t.Arm], brought[t.Item] = true, true
-			} else {
-				reading.read = true
-			}
+		if now, _ := r.Plan.Basis(seq); now == was.Basis || r.Plan.ReadEarlier(seq, was.Basis) {
+			continue
+		}
+		if bringing[t.Arm] {
+			other[t.Arm], brought[t.Item] = true, true
+		} else {
+			others = true
 		}
 	}
-	reading.arms, reading.brought = slices.Sorted(maps.Keys(other)), slices.Sorted(maps.Keys(brought))
-	return reading, nil
+	notes.addBrought(brought)
+	if others {
+		notes = append(notes, "what answers are read by changed")
+	}
+	return slices.Sorted(maps.Keys(other)), notes
+}
+
+// addBrought names items of which arms bring other answers or scores.
+func (list *counted) addBrought(items map[string]bool) {
+	if len(items) > 0 {
+		*list = append(*list, "answers or scores that arms bring changed for "+listed(slices.Sorted(maps.Keys(items))))
+	}
 }
 
 // sinceJudge compares the judge with that of an earlier run: its settings, and what it is asked
 // by, of which the hashes of verdicts tell. It returns the settings that changed, and the arms.
-func (r *Run) sinceJudge(ctx context.Context, e earlierRun) (settings, arms []string, err error) {
-	then, here := &reader{ctx: ctx, run: e.Run}, &reader{ctx: ctx, run: r.Record}
-	was, now := read(then, r.db.JudgedBy), read(here, r.db.JudgedBy)
-	if err := cmp.Or(then.err, here.err); err != nil || len(was) == 0 {
-		return nil, nil, err
+func (r *Run) sinceJudge(e earlierRun) (settings, arms []string) {
+	was, now := read(e.there, r.db.JudgedBy), read(e.here, r.db.JudgedBy)
+	if len(was) == 0 {
+		return nil, nil
 	}
 	settings = changedParts(judgedWith(e.Treatment, e.StudyJSON), judgedWith(r.Record.Treatment, r.Record.StudyJSON))
 	arms = r.arms(func(a eval.Arm) bool {
@@ -353,18 +305,14 @@ func (r *Run) sinceJudge(ctx context.Context, e earlierRun) (settings, arms []st
 			return common && there.Gold == it.Gold && before != 0 && after != 0 && before != after
 		}))
 	})
-	return settings, arms, nil
+	return settings, arms
 }
 
 // sincePeople compares what people say of answers with what they said of the same ones in an earlier run.
-func (r *Run) sincePeople(ctx context.Context, e earlierRun) (d store.PeopleDiff, err error) {
-	then, here := &reader{ctx: ctx, run: e.Run}, &reader{ctx: ctx, run: r.Record}
-	was, now := read(then, r.db.SaidByPeople), read(here, r.db.SaidByPeople)
-	if err := cmp.Or(then.err, here.err); err != nil {
-		return d, err
-	}
-	d = store.PeopleDiff{Lacking: map[string]int{}, Changed: map[string]int{}, Outdated: map[string]int{}}
-	both := maps.Clone(was)
+func (r *Run) sincePeople(ctx context.Context, e earlierRun) store.PeopleDiff {
+	was, now := read(e.there, r.db.SaidByPeople), read(e.here, r.db.SaidByPeople)
+	d := store.PeopleDiff{Lacking: map[string]int{}, Changed: map[string]int{}, Outdated: map[string]int{}}
+	both := maps.Collect(maps.All(was))
 	maps.Copy(both, now)
 	for u := range both {
 		before, had := was[u]
@@ -372,12 +320,13 @@ func (r *Run) sincePeople(ctx context.Context, e earlierRun) (d store.PeopleDiff
 		if had && has && before == after {
 			continue
 		}
-		if same, err := r.sameAnswer(ctx, e.Run, u.Trial); err != nil {
-			return d, err
-		} else if !same {
-			continue
+		same, err := r.sameAnswer(ctx, e.Run, u.Trial)
+		if err != nil {
+			e.there.err = err
+			return d
 		}
 		switch {
+		case !same:
 		case !has:
 			d.Outdated[u.Step]++
 		case had:
@@ -387,7 +336,7 @@ func (r *Run) sincePeople(ctx context.Context, e earlierRun) (d store.PeopleDiff
 			d.Lacking[u.Step]++
 		}
 	}
-	return d, nil
+	return d
 }
 
 // sameAnswer reports whether a trial has the same outcome in this run and in another one.

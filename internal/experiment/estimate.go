@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -39,12 +40,13 @@ type Estimate struct {
 	Standing   *Standing     `json:"standing,omitempty"` // null without a store
 	Demands    *Demands      `json:"demands,omitempty"`
 
-	made estimation
+	estimation
 }
 
-// An estimation is how an estimate was made, and what it loads the models with.
+// An estimation is how an estimate was made, and what plan made of each arm and model.
 type estimation struct {
 	by    plan.Estimator
+	arms  []plan.Estimate
 	loads plan.Loads
 }
 
@@ -125,19 +127,12 @@ type ArmEstimate struct {
 	Arm string `json:"arm"`
 	Quantities
 	Sampled int `json:"sampled"`
-
-	judgeCalls int     // of Calls
-	judgeCost  float64 // of CostUSD
-}
-
-func armEstimateOf(e plan.Estimate) ArmEstimate {
-	return ArmEstimate{e.Arm, quantitiesOf(e), e.Sampled, e.JudgeCalls, e.JudgeCostUSD}
 }
 
 // rest estimates arms on the items that they have trials of left, for not all items ask as much. Arms that
 // lack the same items are estimated together, as those of one shape share a sample.
-func (e *Estimate) rest(ctx context.Context, bench eval.Bench, left map[string][]eval.Trial) (map[string]ArmEstimate, error) {
-	of := map[string]ArmEstimate{}
+func (e *Estimate) rest(ctx context.Context, bench eval.Bench, left map[string][]eval.Trial) (map[string]plan.Estimate, error) {
+	of := map[string]plan.Estimate{}
 	type group struct {
 		items map[string]bool
 		arms  []eval.Arm
@@ -145,7 +140,7 @@ func (e *Estimate) rest(ctx context.Context, bench eval.Bench, left map[string][
 	var groups []group
 	for i, arm := range bench.Arms() {
 		trials := left[arm.ID]
-		if of[arm.ID] = e.PerArm[i]; len(trials) == 0 || len(trials) == e.PerArm[i].Trials {
+		if of[arm.ID] = e.arms[i]; len(trials) == 0 || len(trials) == e.arms[i].Trials {
 			continue
 		}
 		items := map[string]bool{}
@@ -159,7 +154,7 @@ func (e *Estimate) rest(ctx context.Context, bench eval.Bench, left map[string][
 		groups[k].arms = append(groups[k].arms, arm)
 	}
 	for _, g := range groups {
-		by := e.made.by
+		by := e.by
 		items := slices.DeleteFunc(slices.Clone(by.Bench.Items()), func(it eval.Item) bool { return !g.items[it.ID] })
 		by.Bench = planning{bench, items, g.arms}
 		perArm, _, err := by.Estimates(ctx)
@@ -167,7 +162,7 @@ func (e *Estimate) rest(ctx context.Context, bench eval.Bench, left map[string][
 			return nil, err
 		}
 		for _, arm := range perArm {
-			of[arm.Arm] = armEstimateOf(arm)
+			of[arm.Arm] = arm
 		}
 	}
 	return of, nil
@@ -201,7 +196,8 @@ func (x *Experiment) Estimate(ctx context.Context, count plan.Counter) (*Estimat
 		return nil, err
 	}
 	e := &Estimate{Study: x.Study.Name, Items: len(x.Items()), Arms: len(perArm), Replicates: estimator.Replicates, Quantities: quantitiesOf(all),
-		JudgeCalls: all.JudgeCalls, PerArm: mapped(perArm, armEstimateOf), made: estimation{estimator, all.Loads}}
+		JudgeCalls: all.JudgeCalls, estimation: estimation{estimator, perArm, all.Loads}}
+	e.PerArm = mapped(perArm, func(of plan.Estimate) ArmEstimate { return ArmEstimate{of.Arm, quantitiesOf(of), of.Sampled} })
 	if mostCalls := x.Bench.Capabilities().MostCalls; mostCalls != nil {
 		most, judge := 0, 0
 		for _, arm := range perArm {
@@ -331,10 +327,9 @@ func (x *Experiment) primaryTests() (most int) {
 }
 
 // Unmeetable lists the rules that even perfect arms could not meet with the study's items.
-func (x *Experiment) Unmeetable() ([]RulePlan, error) {
+func (x *Experiment) Unmeetable() (list []RulePlan, err error) {
 	d, test := x.design()
 	needs, err := d.Needs()
-	var list []RulePlan
 	for _, n := range needs {
 		if n.Alone && (n.Perfect == 0 || n.Perfect > len(d.Items)) && (n.Rule.Kind == "require" || n.Rule.Passes) {
 			list = append(list, x.planOf(n, len(d.Items), test))
@@ -423,12 +418,9 @@ func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, re
 	if in.journal, err = db.Foresee(ctx, last, x.Plan); err != nil {
 		return nil, err
 	}
-	asked, err := x.lookUpJudge(ctx, in, db, last, judging)
-	if err != nil {
-		return nil, err
-	}
+	asked, errAsked := x.lookUpJudge(ctx, in, db, last, judging)
 	rest, err := e.rest(ctx, bench, pending)
-	if err != nil {
+	if err := cmp.Or(errAsked, err); err != nil {
 		return nil, err
 	}
 	cost := 0.0
@@ -439,22 +431,18 @@ func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, re
 		s.asked[stage] += calls * (1 - known)
 		cost += costUSD * (1 - saved)
 	}
-	for _, arm := range e.PerArm {
+	for _, arm := range e.arms {
 		if trials, of := pending[arm.Arm], rest[arm.Arm]; len(trials) > 0 && of.Trials > 0 {
 			own, judge, err := x.lookUp(ctx, in, trials, judges[arm.Arm])
 			if err != nil {
 				return nil, err
 			}
-			all := math.NaN()
-			if of.CostUSD != nil {
-				all = *of.CostUSD
-			}
 			share := float64(len(trials)) / float64(of.Trials)
-			add(eval.StageRun, share*float64(of.Calls-of.judgeCalls), share*max(0, all-of.judgeCost), own)
-			add(eval.StageJudge, share*float64(of.judgeCalls), share*of.judgeCost, judge)
+			add(eval.StageRun, share*float64(of.Calls-of.JudgeCalls), share*max(0, of.CostUSD-of.JudgeCostUSD), own)
+			add(eval.StageJudge, share*float64(of.JudgeCalls), share*of.JudgeCostUSD, judge)
 		}
 		if n := float64(len(judging[arm.Arm])); n > 0 {
-			judged := float64(arm.judgeCalls)
+			judged := float64(arm.JudgeCalls)
 			a, calls := asked[arm.Arm], judged*n/float64(arm.Trials)
 			if m := len(a.calls[1]); m > 0 { // else their items had other names
 				calls = 0
@@ -463,7 +451,7 @@ func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, re
 				}
 			}
 			if calls > 0 {
-				add(eval.StageJudge, calls, calls*arm.judgeCost/judged, *a)
+				add(eval.StageJudge, calls, calls*arm.JudgeCostUSD/judged, *a)
 			}
 		}
 	}
@@ -475,15 +463,9 @@ func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, re
 
 // doneTrials says of which trials of the plan a run has an outcome, and which need no judge any more.
 func (x *Experiment) doneTrials(ctx context.Context, db *store.DB, r *store.Run) (done, judged []bool, err error) {
-	items, err := db.Items(ctx, r)
-	if err == nil {
-		err = x.bind(ctx, db)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	moved, err := x.moved(ctx, db, r)
-	if err != nil {
+	items, errItems := db.Items(ctx, r)
+	moved, errMoved := x.moved(ctx, db, r)
+	if err = cmp.Or(errItems, errMoved, x.bind(ctx, db)); err != nil {
 		return nil, nil, err
 	}
 	return db.Answered(ctx, r, x.Plan, x.ArmIDs(), moved, x.unchanged(r, items))
@@ -497,12 +479,8 @@ type lookups struct {
 }
 
 func (l *lookups) add(a *storeAsker) {
-	for i, n := range [2]float64{a.known, a.all} {
-		l.calls[i] = append(l.calls[i], n)
-	}
-	for i, usd := range [2]float64{a.saved, a.cost} {
-		l.cost[i] = append(l.cost[i], usd)
-	}
+	l.calls[0], l.calls[1] = append(l.calls[0], a.known), append(l.calls[1], a.all)
+	l.cost[0], l.cost[1] = append(l.cost[0], a.saved), append(l.cost[1], a.cost)
 }
 
 // shares are those of the calls with an answer in the store, and of the cost that these save: no more than
@@ -526,13 +504,11 @@ func (l lookups) shares() (known, saved float64) {
 	return known, min(known, saved)
 }
 
-// lookUp looks up the calls of trials at even distances: those without a judge, and those of a judge. These
+// lookUp looks up the calls of some trials: those without a judge, and those of a judge. These
 // are known only where all answers of their trial are.
 func (x *Experiment) lookUp(ctx context.Context, in storeAsker, trials []eval.Trial, judged bool) (own, judge lookups, err error) {
 	own.trials, judge.trials = len(trials), len(trials)
-	n := min(sampledForStanding, len(trials))
-	for k := range n {
-		t := trials[k*len(trials)/n]
+	for _, t := range someOf(trials) {
 		performs, judges := in.of(t, eval.StageRun), in.of(t, eval.StageJudge)
 		outcome, err := x.Bench.Perform(ctx, t, performs)
 		if err == nil && judged && outcome.Kind != eval.Failed {
@@ -550,31 +526,37 @@ func (x *Experiment) lookUp(ctx context.Context, in storeAsker, trials []eval.Tr
 	return own, judge, nil
 }
 
-// lookUpJudge judges answers that a run has, up to sampledForStanding of an arm at even distances, by
-// answers in the store, and says by arm how many calls that takes.
+// lookUpJudge judges some answers that a run has by answers in the store, and says by arm how many calls
+// that takes.
 func (x *Experiment) lookUpJudge(ctx context.Context, in storeAsker, db *store.DB, r *store.Run, judging map[string][]eval.Trial) (map[string]*lookups, error) {
 	asked, chosen := map[string]*lookups{}, map[eval.Trial]bool{}
 	for arm, trials := range judging {
 		asked[arm] = &lookups{trials: len(trials)}
-		n := min(sampledForStanding, len(trials))
-		for k := range n {
-			chosen[trials[k*len(trials)/n]] = true
+		for _, t := range someOf(trials) {
+			chosen[t] = true
 		}
 	}
 	if len(chosen) == 0 {
 		return nil, nil
 	}
-	for j, err := range db.Outcomes(ctx, r) {
-		if err == nil && chosen[j.Trial] {
-			a := in.of(j.Trial, eval.StageJudge)
-			_, err = x.Bench.Judge(ctx, j.Trial, j.Outcome, a)
-			asked[j.Trial.Arm].add(a)
-		}
-		if err != nil {
+	var err error
+	for j := range until(&err, only(db.Outcomes(ctx, r), func(j eval.Judged) bool { return chosen[j.Trial] })) {
+		a := in.of(j.Trial, eval.StageJudge)
+		if _, err := x.Bench.Judge(ctx, j.Trial, j.Outcome, a); err != nil {
 			return nil, err
 		}
+		asked[j.Trial.Arm].add(a)
 	}
-	return asked, nil
+	return asked, err
+}
+
+// someOf are up to sampledForStanding trials at even distances.
+func someOf(trials []eval.Trial) (some []eval.Trial) {
+	n := min(sampledForStanding, len(trials))
+	for k := range n {
+		some = append(some, trials[k*len(trials)/n])
+	}
+	return some
 }
 
 // A storeAsker answers the requests of a trial from the store, else as predicted.

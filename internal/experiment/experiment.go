@@ -11,13 +11,8 @@
 //     [Kept] reads them back. [Experiment.Decide] applies the current rules.
 //   - [StatusOf] and [Run.Show] describe a run and single trials.
 //
-// The files: experiment.go and resolve.go load and check a study; estimate.go says what a run
-// takes; run.go begins, resumes and attaches one, and ask.go does what is pending; prompts.go
-// keeps what was asked; again.go derives outcomes and verdicts again from the journal, and
-// repeat.go compares them and all that follows with what is stored; score.go scores and
-// analyses; decide.go applies the rules, and knows under which ones results were seen;
-// history.go has what happened to a run, and earlier.go what runs before it had shown; show.go shows its trials. What may run and be shown is
-// decided in package discipline.
+// The history of a run has what happened to it, and what runs before it had shown. What may run
+// and be shown is decided in package discipline.
 //
 // Everything is returned as data. The package must not know any provider,
 // concrete suite, terminal, signal, environment variable, command line or HTTP:
@@ -130,14 +125,11 @@ func Load(path string, overrides []string, env Env) (_ *Experiment, err error) {
 			x.Close()
 		}
 	}()
-	if err := x.addMetrics(); err != nil {
-		return nil, err
-	}
 	links := []error{file.CheckLinks(), file.Contained(cmp.Or(x.Study.Output.ResultsDir, "results")), file.Contained(discipline.StorePath("")), file.Contained(".env")}
 	for _, m := range x.Study.Models {
 		links = append(links, file.Contained(m.Cassette))
 	}
-	if err := errors.Join(links...); err != nil {
+	if err := cmp.Or(x.addMetrics(), errors.Join(links...)); err != nil {
 		return nil, err
 	}
 	if x.items, x.dependent, err = itemsOf(bench, x.Study); err != nil {
@@ -155,11 +147,9 @@ func Load(path string, overrides []string, env Env) (_ *Experiment, err error) {
 		x.Outside.Environment = env.Variables(x.Study.Execution.Environment)
 	}
 	if x.Study.Split == study.SplitTest {
-		if x.Files, err = file.Sums(); err != nil {
-			return nil, err
-		}
+		x.Files, err = file.Sums()
 	}
-	return x, nil
+	return x, err
 }
 
 // What callers need of the discipline.
@@ -257,11 +247,7 @@ func itemsOf(bench eval.Bench, s *study.Study) (items []eval.Item, dependent []s
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, note := range []string{repeats, shared} {
-		if note != "" {
-			dependent = append(dependent, note)
-		}
-	}
+	dependent = said(repeats, shared)
 	if s.Split == "" {
 		return items, dependent, nil
 	}
@@ -310,6 +296,11 @@ func mapped[T, R any](list []T, of func(T) R) (made []R) {
 	return made
 }
 
+// said are the notes that say something.
+func said(notes ...string) []string {
+	return slices.DeleteFunc(notes, func(note string) bool { return note == "" })
+}
+
 func setOf(names []string) map[string]bool {
 	set := map[string]bool{}
 	for _, n := range names {
@@ -321,16 +312,10 @@ func setOf(names []string) map[string]bool {
 // cases yields the cases of a run of the arms that are for calibration, or of the others.
 func (x *Experiment) cases(ctx context.Context, db *store.DB, r *store.Run, calibrating bool) iter.Seq2[eval.Case, error] {
 	calibrates := x.calibrationArms()
-	return func(yield func(eval.Case, error) bool) {
-		if calibrating && len(calibrates) == 0 {
-			return
-		}
-		for c, err := range db.Cases(ctx, r) {
-			if (err != nil || calibrates[c.Arm] == calibrating) && !yield(c, err) {
-				return
-			}
-		}
+	if calibrating && len(calibrates) == 0 {
+		return func(func(eval.Case, error) bool) {}
 	}
+	return only(db.Cases(ctx, r), func(c eval.Case) bool { return calibrates[c.Arm] == calibrating })
 }
 
 // UsedModels returns the ids of the models of arms and judges, and the names of

@@ -47,12 +47,15 @@ const (
 // groups are what an analysis groups items by.
 var groups = []string{plan.Splits, plan.Strata, plan.Clusters}
 
+// groupEvents are the kinds of their events.
+var groupEvents = mapped(groups, func(what string) string { return what + groupEvent })
+
 // regrouped says which items are in other groups than results were shown for.
 func (x *Experiment) regrouped(was map[string]eval.Item) (events []store.Event) {
 	changed := plan.Regrouped(was, x.Items())
 	for _, what := range groups {
 		if ids := changed[what]; len(ids) > 0 {
-			events = append(events, store.Event{At: x.env.Now(), What: what + groupEvent, Note: what + " of " + listed(ids) + " changed" + afterShown})
+			events = append(events, x.eventsOf(what+groupEvent, what+" of "+listed(ids)+" changed"+afterShown)...)
 		}
 	}
 	return events
@@ -81,14 +84,11 @@ func addEvents(ctx context.Context, db *store.DB, r *store.Run, events []store.E
 
 // PeopleEvents are the events of verdicts of people that change in a run. Who has seen results knows
 // which answers would change them.
-func (r *Run) PeopleEvents(d store.PeopleDiff) (events []store.Event) {
+func (r *Run) PeopleEvents(d store.PeopleDiff) []store.Event {
 	if !r.Record.Analysed {
 		return nil
 	}
-	for _, note := range peopleChanges(d) {
-		events = append(events, store.Event{At: r.env.Now(), What: peopleEvent, Note: note + afterShown})
-	}
-	return events
+	return r.eventsOf(peopleEvent, mapped(peopleChanges(d), func(note string) string { return note + afterShown })...)
 }
 
 // peopleChanges describes how verdicts of people differ, by task.
@@ -122,32 +122,22 @@ func (r *Run) addHistory(ctx context.Context, q *analyse.Question, events []stor
 			q.Run.History = append(q.Run.History, "after results were seen: "+change)
 		}
 	}
-	kinds := []string{planEvent, goldEvent, peopleEvent, sinceEvent, elsewhereEvent}
-	for _, what := range groups {
-		kinds = append(kinds, what+groupEvent)
-		if changed := len(notesOf(events, what+groupEvent)) > 0; what == plan.Strata {
-			q.Restratified = changed
-		} else {
-			q.Regrouped = q.Regrouped || changed
-		}
-	}
+	q.Restratified = len(notesOf(events, plan.Strata+groupEvent)) > 0
+	q.Regrouped = len(notesOf(events, plan.Splits+groupEvent, plan.Clusters+groupEvent)) > 0
+	kinds := append([]string{planEvent, goldEvent, peopleEvent, sinceEvent, elsewhereEvent}, groupEvents...)
 	q.Run.History = slices.Concat(q.Run.History, notesOf(events, kinds...), retried(events))
 	q.Late, q.Rejudged, q.Unplanned = notesOf(events, lateEvent), notesOf(events, lateJudgeEvent), r.unplanned(rules.first())
 	return r.addReused(ctx, q, sums)
 }
 
 // addReused adds to the question which requests were lost, and whose answers were taken.
-func (r *Run) addReused(ctx context.Context, q *analyse.Question, sums store.CallSums) (err error) {
-	if lost, err := r.db.Lost(ctx, r.Record); err != nil {
-		return err
-	} else if lost.Requests > 0 {
+func (r *Run) addReused(ctx context.Context, q *analyse.Question, sums store.CallSums) error {
+	stored := &reader{ctx: ctx, run: r.Record}
+	if lost := read(stored, r.db.Lost); lost.Requests > 0 {
 		q.Run.Lost = &lost
 	}
-	if !sums.Reused() {
-		return nil
-	}
-	if q.Run.Reused, err = r.db.Reused(ctx, r.Record); err != nil {
-		return err
+	if sums.Reused() {
+		q.Run.Reused = read(stored, r.db.Reused)
 	}
 	for _, u := range q.Run.Reused {
 		if u.Run == r.Record.ID || u.Planned == u.Answers {
@@ -167,7 +157,7 @@ func (r *Run) addReused(ctx context.Context, q *analyse.Question, sums store.Cal
 			q.Run.History = append([]string{taken}, q.Run.History...)
 		}
 	}
-	return nil
+	return stored.err
 }
 
 // RecordRetry records which failed trials of the run are about to be asked again: what fails is
@@ -199,7 +189,7 @@ func (r *Run) RecordRetry(ctx context.Context, left *Left) error {
 	if err != nil {
 		return err
 	}
-	return r.db.AddEvent(ctx, r.Record, store.Event{At: r.env.Now(), What: retryEvent, Note: string(note)})
+	return addEvents(ctx, r.db, r.Record, r.eventsOf(retryEvent, string(note)))
 }
 
 // retried says how often failed trials were asked again, and how many of an arm had failed before:
@@ -241,31 +231,31 @@ func (x *Experiment) planEvents(changed string, a store.Amendment, earlier []sto
 	if a.Seen {
 		note += ", and " + hadShown
 	}
-	return append([]store.Event{{At: x.env.Now(), What: planEvent, Note: note}}, x.armEvents(a, earlier)...)
+	return append(x.eventsOf(planEvent, note), x.armEvents(a, earlier)...)
 }
 
 // armEvents returns the events of the arms of a change.
 func (x *Experiment) armEvents(a store.Amendment, earlier []store.Event) (events []store.Event) {
 	if a.Seen {
-		events = append(events, x.eventsOf(lateEvent, slices.Concat(a.Added, a.Changed))...)
+		events = x.eventsOf(lateEvent, slices.Concat(a.Added, a.Changed)...)
 	}
 	if a.Seen && len(a.Renamed) > 0 {
 		note, _ := json.Marshal(deciding{Renamed: a.Renamed}) // names can be encoded
-		events = append(events, store.Event{At: x.env.Now(), What: rulesEvent, Note: string(note)})
+		events = append(events, x.eventsOf(rulesEvent, string(note))...)
 	}
 	for _, what := range []string{lateEvent, lateJudgeEvent} {
 		for _, r := range a.Renamed {
 			if slices.Contains(notesOf(earlier, what), r[0]) {
-				events = append(events, x.eventsOf(what, r[1:])...)
+				events = append(events, x.eventsOf(what, r[1])...)
 			}
 		}
 	}
 	return events
 }
 
-// eventsOf returns an event for each arm.
-func (x *Experiment) eventsOf(what string, arms []string) []store.Event {
-	return mapped(arms, func(arm string) store.Event { return store.Event{At: x.env.Now(), What: what, Note: arm} })
+// eventsOf returns an event of a kind for each note.
+func (x *Experiment) eventsOf(what string, notes ...string) []store.Event {
+	return mapped(notes, func(note string) store.Event { return store.Event{At: x.env.Now(), What: what, Note: note} })
 }
 
 // describe lists how arms and items changed.
@@ -304,13 +294,11 @@ func describeTrials(a store.Amendment) counted {
 
 // portChanges lists the models whose server has another port. Their answers are kept.
 func portChanges(was, now []eval.Part) (list []string) {
-	old := map[string]string{}
-	for _, p := range was {
-		old[p.Name] = p.Value
-	}
 	for _, p := range now {
-		if o, ok := old[p.Name]; ok && o != p.Value && strings.HasSuffix(p.Name, ".base_url") && eval.WithoutPort(o) == eval.WithoutPort(p.Value) {
-			list = append(list, fmt.Sprintf("%s was %s and is %s, taken as the same model", p.Name, o, p.Value))
+		for _, o := range was {
+			if o.Name == p.Name && o.Value != p.Value && strings.HasSuffix(p.Name, ".base_url") && eval.WithoutPort(o.Value) == eval.WithoutPort(p.Value) {
+				list = append(list, fmt.Sprintf("%s was %s and is %s, taken as the same model", p.Name, o.Value, p.Value))
+			}
 		}
 	}
 	return list
@@ -354,7 +342,7 @@ func (r *Run) addLooks(ctx context.Context, q *analyse.Question, events []store.
 		if err != nil {
 			return nil, err
 		}
-		fresh = append(fresh, store.Event{At: r.env.Now(), What: discipline.LookEvent, Note: string(note)})
+		fresh = r.eventsOf(discipline.LookEvent, string(note))
 		seen = append(seen, now)
 	}
 	var answers []int
@@ -374,11 +362,11 @@ func (r *Run) shownBefore(ctx context.Context) (n int, err error) {
 	for _, other := range runs {
 		same := other.Study == r.Record.Study
 		if !same && r.isOf(other) {
-			_, common, err := r.common(ctx, other)
+			_, ids, err := r.common(ctx, other)
 			if err != nil {
 				return n, err
 			}
-			same = len(common) > 0
+			same = len(ids) > 0
 		}
 		if same {
 			n++

@@ -42,10 +42,7 @@ func (r *Run) Interims(ctx context.Context) (metrics []string, arms []Interim, e
 	for _, arm := range r.contestants() {
 		sums, arms = append(sums, make([]eval.Fraction, len(known))), append(arms, Interim{Arm: arm})
 	}
-	for s, err := range score.All(scorer, r.db.Cases(ctx, r.Record)) {
-		if err != nil {
-			return nil, nil, err
-		}
+	for s := range until(&err, score.All(scorer, r.db.Cases(ctx, r.Record))) {
 		k := slices.IndexFunc(arms, func(a Interim) bool { return a.Arm == s.Arm })
 		if k < 0 {
 			continue
@@ -81,7 +78,7 @@ func (r *Run) Interims(ctx context.Context) (metrics []string, arms []Interim, e
 			arms[k].Values = append(arms[k].Values, analyse.Metric{Min: analyse.Number(m.Min), Max: analyse.Number(m.Max), Pooling: m.Pooling}.Scale().Value(value, false))
 		}
 	}
-	return metrics, arms, nil
+	return metrics, arms, err
 }
 
 // lacks reports whether a replicate has no score of a metric, or not all. A ratio of sums may have

@@ -216,21 +216,16 @@ func (k *keeper) shows(a store.Asked) bool {
 }
 
 // find returns where a trial is among those of its party, and whether it is kept.
-func (k *keeper) find(a store.Asked) (party string, at int, kept bool) {
-	party = k.party(a)
-	at, kept = slices.BinarySearch(k.kept[party], k.place(a.Trial))
-	return party, at, kept
+func (k *keeper) find(a store.Asked) (at int, kept bool) {
+	return slices.BinarySearch(k.kept[k.party(a)], k.place(a.Trial))
 }
 
 // wants reports whether the prompts of a trial are to be kept.
 func (k *keeper) wants(a store.Asked) bool {
-	if !k.shows(a) {
-		return false
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	_, at, kept := k.find(a)
-	return kept || at < fewExamples
+	at, kept := k.find(a)
+	return k.shows(a) && (kept || at < fewExamples)
 }
 
 // examples are those of [examples] that are to be kept: most are not, and shortening prompts takes time.
@@ -243,8 +238,8 @@ func (k *keeper) examples(all []heard, t eval.Trial, stage eval.Stage) []store.E
 func (k *keeper) add(a store.Asked) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if party, at, kept := k.find(a); !kept {
-		k.kept[party] = slices.Insert(k.kept[party], at, k.place(a.Trial))
+	if at, kept := k.find(a); !kept {
+		k.kept[k.party(a)] = slices.Insert(k.kept[k.party(a)], at, k.place(a.Trial))
 	}
 }
 
@@ -319,12 +314,9 @@ func examples(all []heard, t eval.Trial, stage eval.Stage) (list []store.Example
 // keepFirst has the prompts of the first trial of each arm and judge kept, if the trials of
 // which they are have left the plan: it is the one that a new run keeps.
 func (r *Run) keepFirst(ctx context.Context) error {
-	keep, err := r.keeper(ctx)
-	if err != nil {
-		return err
-	}
+	keep, errKeep := r.keeper(ctx)
 	asked, err := r.db.FirstAsked(ctx, r.Record)
-	if err != nil {
+	if err := cmp.Or(errKeep, err); err != nil {
 		return err
 	}
 	first := map[string]store.Asked{} // by party
@@ -336,7 +328,7 @@ func (r *Run) keepFirst(ctx context.Context) error {
 	}
 	for _, party := range slices.Sorted(maps.Keys(first)) {
 		a := first[party]
-		if _, _, kept := keep.find(a); kept {
+		if _, kept := keep.find(a); kept {
 			continue
 		}
 		was, err := r.db.Outcome(ctx, r.Record, a.Trial)

@@ -21,37 +21,22 @@ const EmbeddingModel = "embeddings"
 
 // Records yields the analysis records of a run in plan order.
 func (r *Run) Records(ctx context.Context) iter.Seq2[eval.Record, error] {
-	return func(yield func(eval.Record, error) bool) {
-		scorer, _, err := r.calibrate(ctx)
-		var records func([]eval.Record, eval.Case) ([]eval.Record, error)
-		if err == nil {
-			records = scorer.Capabilities().Records
-		}
-		if err == nil && records == nil {
-			err = fmt.Errorf("suite %s has no analysis records", r.Suite.Name)
-		}
-		if err != nil {
-			yield(eval.Record{}, err)
-			return
-		}
-		var list []eval.Record
-		for c, err := range r.cases(ctx, r.db, r.Record, false) {
-			if err == nil {
-				if list, err = records(list[:0], c); err != nil {
-					err = fmt.Errorf("records of %s: %w", c.Item, err)
-				}
-			}
-			if err != nil {
-				yield(eval.Record{}, err)
-				return
-			}
-			for _, x := range list {
-				if !yield(x, nil) {
-					return
-				}
-			}
-		}
+	scorer, _, err := r.calibrate(ctx)
+	if err != nil {
+		return failing[eval.Record](err)
 	}
+	records := scorer.Capabilities().Records
+	if records == nil {
+		return failing[eval.Record](fmt.Errorf("suite %s has no analysis records", r.Suite.Name))
+	}
+	var list []eval.Record
+	return spread(r.cases(ctx, r.db, r.Record, false), func(c eval.Case) ([]eval.Record, error) {
+		var err error
+		if list, err = records(list[:0], c); err != nil {
+			err = fmt.Errorf("records of %s: %w", c.Item, err)
+		}
+		return list, err
+	})
 }
 
 // Embeddings returns the vectors of the texts of a run that were asked for; a study
@@ -67,10 +52,7 @@ func (r *Run) Embeddings(ctx context.Context) (*embed.Set, error) {
 		return nil, err
 	}
 	want := ofModel(q.Parts())
-	for c, err := range r.db.EmbedCalls(ctx, r.Record) {
-		if err != nil {
-			return nil, err
-		}
+	for c := range until(&err, r.db.EmbedCalls(ctx, r.Record)) {
 		if c.Err != "" || !slices.Equal(ofModel(c.Parts), want) {
 			continue // of another model, server or size
 		}
@@ -78,7 +60,7 @@ func (r *Run) Embeddings(ctx context.Context) (*embed.Set, error) {
 			return nil, fmt.Errorf("%v, step %s: %w", c.Trial, c.Step, err)
 		}
 	}
-	return set, nil
+	return set, err
 }
 
 // embedding returns a request for embeddings, without texts.
@@ -115,16 +97,13 @@ func (r *Run) unembedded(ctx context.Context) (list []batch, set *embed.Set, err
 	}
 	size := max(1, m.Batch)
 	known := map[embed.Key]bool{}
-	for x, err := range r.Records(ctx) {
-		if err != nil {
-			return nil, nil, err
-		}
+	for x := range until(&err, r.Records(ctx)) {
 		for _, text := range []string{x.Value, x.Quote, x.About} {
-			if k := embed.KeyOf(text); set.Has(text) || known[k] {
+			k := embed.KeyOf(text)
+			if set.Has(text) || known[k] {
 				continue
-			} else {
-				known[k] = true
 			}
+			known[k] = true
 			if n := len(list); n == 0 || len(list[n-1].texts) == size {
 				list = append(list, batch{trial: x.Trial})
 			}
@@ -132,7 +111,7 @@ func (r *Run) unembedded(ctx context.Context) (list []batch, set *embed.Set, err
 			last.texts = append(last.texts, text)
 		}
 	}
-	return list, set, nil
+	return list, set, err
 }
 
 // Unembedded counts the texts of records without a vector, and the requests for them. It returns

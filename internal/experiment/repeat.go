@@ -56,10 +56,7 @@ func (rep *Repetition) Err() error {
 // the journal. It asks nothing.
 func (r *Run) Repeat(ctx context.Context) (*Repetition, error) {
 	_, judges, err := r.judgeBench()
-	if err != nil {
-		return nil, err
-	}
-	stored := &reader{ctx: ctx, run: r.Record}
+	stored := &reader{ctx: ctx, run: r.Record, err: err}
 	earlier, progress, kept := read(stored, r.db.Earlier), read(stored, r.db.Progress), read(stored, r.db.Examples)
 	if stored.err != nil {
 		return nil, stored.err

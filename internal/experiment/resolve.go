@@ -163,11 +163,8 @@ func (x *Experiment) resolveMetrics() []error {
 	m := x.Study.Metrics
 	x.Primary, x.Secondary = x.chosen(m)
 	problems := append(x.checkMetrics("metrics.primary", m.Primary, true), x.checkMetrics("metrics.secondary", m.Secondary, false)...)
-	problems = append(problems, x.checkDeciding("metrics.primary", m.Primary)...)
 	for i, c := range x.Study.Comparisons {
-		key := fmt.Sprintf("comparisons[%d].metrics", i)
-		problems = append(problems, x.checkMetrics(key, c.Metrics, true)...)
-		problems = append(problems, x.checkDeciding(key, c.Metrics)...)
+		problems = append(problems, x.checkMetrics(fmt.Sprintf("comparisons[%d].metrics", i), c.Metrics, true)...)
 	}
 	return problems
 }
@@ -188,17 +185,6 @@ func (x *Experiment) chosen(m study.Metrics) (primary, secondary []string) {
 	return primary, secondary
 }
 
-// checkDeciding reports the analysis metrics in a list of metrics that decide.
-func (x *Experiment) checkDeciding(path string, names []string) []error {
-	var problems []error
-	for i, name := range names {
-		if m, ok := x.Suite.Metric(name); ok && m.Kind == eval.Analysis {
-			problems = append(problems, x.File.Errorf(fmt.Sprintf("%s[%d]", path, i), "%s is an analysis metric: it explains results and cannot decide them; report it with metrics.secondary", name))
-		}
-	}
-	return problems
-}
-
 // checkAssumptions reports unknown arms and metrics of the assumptions for plan, and values
 // that a metric cannot have.
 func (x *Experiment) checkAssumptions() []error {
@@ -206,8 +192,9 @@ func (x *Experiment) checkAssumptions() []error {
 	for i, a := range x.Study.Assume {
 		for k, s := range a.Scores {
 			at := fmt.Sprintf("assume[%d].scores[%d]", i, k)
-			problems = append(problems, x.checkMetric(at+".metric", s.Metric, true)...)
-			if m, ok := x.Suite.Metric(s.Metric); ok && !(m.Min <= s.Value && s.Value <= m.Max) {
+			if m, ok := x.Suite.Metric(s.Metric); !ok {
+				problems = append(problems, x.unknownMetric(at+".metric", s.Metric, true))
+			} else if !(m.Min <= s.Value && s.Value <= m.Max) {
 				problems = append(problems, x.File.Errorf(at+".value", "%v is outside of %v to %v, the values of %s", s.Value, m.Min, m.Max, m.Name))
 			}
 			known := slices.ContainsFunc(x.Bench.Arms(), func(arm eval.Arm) bool {
@@ -221,28 +208,29 @@ func (x *Experiment) checkAssumptions() []error {
 	return problems
 }
 
-// checkMetrics reports unknown metrics in a list of the study. Of a list that decides,
-// it names the metrics that can.
-func (x *Experiment) checkMetrics(path string, names []string, deciding bool) []error {
-	var problems []error
+// checkMetrics reports unknown metrics in a list of the study, and in one that decides those that cannot.
+func (x *Experiment) checkMetrics(path string, names []string, deciding bool) (problems []error) {
 	for i, name := range names {
-		problems = append(problems, x.checkMetric(fmt.Sprintf("%s[%d]", path, i), name, deciding)...)
+		at := fmt.Sprintf("%s[%d]", path, i)
+		if m, ok := x.Suite.Metric(name); !ok {
+			problems = append(problems, x.unknownMetric(at, name, deciding))
+		} else if deciding && m.Kind == eval.Analysis {
+			problems = append(problems, x.File.Errorf(at, "%s is an analysis metric: it explains results and cannot decide them; report it with metrics.secondary", name))
+		}
 	}
 	return problems
 }
 
-func (x *Experiment) checkMetric(path, name string, deciding bool) []error {
+// unknownMetric names the metrics that there are, those that can decide for a place that decides.
+func (x *Experiment) unknownMetric(path, name string, deciding bool) error {
 	var known []string
 	for _, m := range x.Suite.Metrics {
-		if m.Name == name {
-			return nil
-		}
 		if !deciding || m.Kind == eval.Scoring {
 			known = append(known, m.Name)
 		}
 	}
 	known = append(known, x.offered...)
-	return []error{x.File.Errorf(path, "unknown metric %q%s; the metrics are %s", name, text.DidYouMean(name, known), strings.Join(known, ", "))}
+	return x.File.Errorf(path, "unknown metric %q%s; the metrics are %s", name, text.DidYouMean(name, known), strings.Join(known, ", "))
 }
 
 // addContrasts adds the suite's contrasts to the comparisons of the study.
@@ -304,32 +292,22 @@ func (x *Experiment) dropTwice() (problems []error) {
 	return problems
 }
 
-// orPrimary are the metrics of a comparison: those it names, or the primary ones.
-func (x *Experiment) orPrimary(named []string) []string {
-	if len(named) > 0 {
-		return named
-	}
-	return x.Primary
-}
-
 func (x *Experiment) compileRules() []error {
 	names := gate.Names{Arms: x.contestants(), Metrics: x.Suite.Metrics, Compared: x.compared}
 	names.Factors, names.Strata = x.strata()
 	for _, across := range x.Across {
-		for _, metric := range x.orPrimary(across.Metrics) {
+		metrics := across.Metrics
+		if len(metrics) == 0 {
+			metrics = x.Primary
+		}
+		for _, metric := range metrics {
 			names.Across = append(names.Across, [4]string{across.A, across.B, metric, across.Factor})
 		}
 	}
-	for _, t := range x.Study.Annotation {
-		names.Tasks = append(names.Tasks, t.Name)
-	}
+	names.Tasks = mapped(x.Study.Annotation, func(t study.Task) string { return t.Name })
 	rules, wrong := gate.Compile(x.Study.Decide, names)
 	x.rules = rules
-	var problems []error
-	for _, w := range wrong {
-		problems = append(problems, x.File.Errorf(w.Path, "%w", w.Err))
-	}
-	return problems
+	return mapped(wrong, func(w *study.Error) error { return x.File.Errorf(w.Path, "%w", w.Err) })
 }
 
 // strata lists the names of the strata of the study's data, and the strata. Those of

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -86,10 +87,7 @@ func (x *Experiment) Begin(ctx context.Context, db *store.DB, a Attempt) (r *Run
 	if err != nil {
 		return nil, err
 	}
-	selected, err := r.selected(a.Part)
-	if err != nil {
-		return r, err
-	}
+	selected := r.selected(a.Part)
 	var asked map[string]bool // items of the part
 	if selected != nil {
 		asked = map[string]bool{}
@@ -115,12 +113,9 @@ func (r *Run) Blinded(ctx context.Context) (int, error) {
 
 // LastRun finds the newest run of the study in a file.
 func LastRun(ctx context.Context, db *store.DB, path string, overrides []string) (*store.Run, error) {
-	name, err := study.Name(path, overrides)
-	if err != nil {
-		return nil, err
-	}
-	split, err := study.Split(path, overrides)
-	if err != nil {
+	name, errName := study.Name(path, overrides)
+	split, errSplit := study.Split(path, overrides)
+	if err := cmp.Or(errName, errSplit); err != nil {
 		return nil, err
 	}
 	return db.LastRun(ctx, name, split)
@@ -176,31 +171,24 @@ type before struct {
 }
 
 func (x *Experiment) before(ctx context.Context, db *store.DB, r *store.Run) (was before, err error) {
-	if was.items, err = db.Items(ctx, r); err != nil {
-		return was, err
-	}
+	stored := &reader{ctx: ctx, run: r}
+	was.items, was.groups = read(stored, db.Items), read(stored, db.Grouped)
+	was.frozen = read(stored, func(ctx context.Context, r *store.Run) (string, error) { return whyFrozen(ctx, db, r) })
 	was.gold = plan.Regraded(was.items, x.Items())
-	if was.groups, err = db.Grouped(ctx, r); err != nil {
-		return was, err
-	}
-	was.frozen, err = whyFrozen(ctx, db, r)
-	return was, err
+	return was, stored.err
 }
 
 // UpToDate reports whether a frozen run has what the study says: its items, gold,
 // treatment and plan. Its answers may have been read by the rules of an earlier version.
 func (x *Experiment) UpToDate(ctx context.Context, db *store.DB, r *store.Run) (bool, error) {
-	items, err := db.PlannedItems(ctx, r)
-	if err != nil {
-		return false, err
-	}
+	stored := &reader{ctx: ctx, run: r}
+	items, grouped := read(stored, db.PlannedItems), read(stored, db.Grouped)
 	changed := slices.ContainsFunc(x.Items(), func(it eval.Item) bool {
 		was, ok := items[it.ID]
 		return !ok || was.Input != it.Input || was.Gold != it.Gold
 	})
-	grouped, err := db.Grouped(ctx, r)
-	if err != nil || changed || len(items) != len(x.Items()) || len(x.regrouped(grouped)) > 0 || !slices.Equal(r.Treatment, x.treatment) {
-		return false, err
+	if stored.err != nil || changed || len(items) != len(x.Items()) || len(x.regrouped(grouped)) > 0 || !slices.Equal(r.Treatment, x.treatment) {
+		return false, stored.err
 	}
 	same, _, err := x.comparePlan(ctx, db, r)
 	return same || r.Reread, err
@@ -233,23 +221,17 @@ func (r *Run) Tag(ctx context.Context, tag string) (bool, error) {
 	case err != nil && !errors.Is(err, store.ErrNotFound):
 		return true, err
 	}
-	return true, r.db.AddEvent(ctx, r.Record, store.Event{At: r.env.Now(), What: store.EventTag, Note: tag})
+	return true, addEvents(ctx, r.db, r.Record, r.eventsOf(store.EventTag, tag))
 }
 
 // Start records a new run with its whole plan.
 func (x *Experiment) Start(ctx context.Context, db *store.DB) (*Run, error) {
-	if err := x.bind(ctx, db); err != nil {
-		return nil, err
-	}
 	now, err := x.record()
-	if err != nil {
+	if err := cmp.Or(err, x.bind(ctx, db)); err != nil {
 		return nil, err
 	}
-	var events []store.Event // whose place in the order of all tells what tags were then
-	for _, run := range slices.Sorted(maps.Keys(x.takers())) {
-		events = append(events, store.Event{At: now.CreatedAt, What: store.EventAnswers, Note: run})
-	}
-	r, err := db.CreateRun(ctx, now, x.Items(), x.Plan, events...)
+	taken := x.eventsOf(store.EventAnswers, slices.Sorted(maps.Keys(x.takers()))...) // their place in the order of all tells what tags were then
+	r, err := db.CreateRun(ctx, now, x.Items(), x.Plan, taken...)
 	if err != nil {
 		return nil, err
 	}
@@ -280,11 +262,8 @@ func (x *Experiment) bind(ctx context.Context, db *store.DB) error {
 			return err
 		}
 		questions, err := db.Questions(ctx, from, arm)
-		if err != nil {
-			return err
-		}
-		other, err := x.OtherQuestions(ctx, db, from, p)
-		if err != nil {
+		other, errOther := x.OtherQuestions(ctx, db, from, p)
+		if err := cmp.Or(err, errOther); err != nil {
 			return err
 		}
 		for _, a := range x.Bench.Arms() {
@@ -316,15 +295,12 @@ func (x *Experiment) OtherQuestions(ctx context.Context, db *store.DB, from *sto
 	}
 	mine, arm := setOf(x.itemIDs()), strings.TrimPrefix(p.Model, eval.PipelinePrefix)
 	_, taken, _ := strings.Cut(p.Target, ":")
-	for j, err := range db.OutcomesOf(ctx, from, taken) {
-		if err != nil {
-			return nil, err
-		}
+	for j := range until(&err, db.OutcomesOf(ctx, from, taken)) {
 		if item := j.Trial.Item; mine[item] && !other[item] && differs(eval.Trial{Item: item, Arm: arm, Replicate: j.Trial.Replicate}, j.Outcome) {
 			other[item] = true
 		}
 	}
-	return other, nil
+	return other, err
 }
 
 // Follow makes a run what the study says now. New arms, items and replicates are appended
@@ -334,11 +310,8 @@ func (x *Experiment) OtherQuestions(ctx context.Context, db *store.DB, from *sto
 // what changed.
 func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*Run, error) {
 	same, _, err := x.comparePlan(ctx, db, r)
-	if err != nil {
-		return nil, err
-	}
-	was, err := x.before(ctx, db, r)
-	if err != nil {
+	was, errWas := x.before(ctx, db, r)
+	if err := cmp.Or(err, errWas); err != nil {
 		return nil, err
 	}
 	run := &Run{Experiment: x, Record: r, db: db}
@@ -368,7 +341,7 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 	}
 	rules, err := rulesSeen(events, r)
 	if err == nil {
-		err = x.recordRules(ctx, db, r, rules)
+		err = addEvents(ctx, db, r, x.rulesEvents(rules))
 	}
 	if err != nil {
 		return nil, err
@@ -378,7 +351,7 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 		regrouped = nil
 	}
 	run.add(mapped(regrouped, func(e store.Event) string { return e.Note })...)
-	if err := run.amend(ctx, was.items, was.gold, append(run.eventsOf(judgeEvent, judge), regrouped...)); err != nil {
+	if err := run.amend(ctx, was.items, was.gold, append(run.eventsOf(judgeEvent, judge...), regrouped...)); err != nil {
 		return nil, err
 	}
 	for _, e := range slices.Backward(events) { // a kill may have ended the last change early
@@ -402,16 +375,10 @@ func (r *Run) amend(ctx context.Context, items map[string]eval.Item, gold []stri
 			planned[i].Gold = items[it.ID].Gold
 		}
 	}
-	now, err := r.record()
-	if err != nil {
-		return err
-	}
-	moved, err := r.moved(ctx, r.db, r.Record)
-	if err != nil {
-		return err
-	}
+	now, errNow := r.record()
+	moved, errMoved := r.moved(ctx, r.db, r.Record)
 	earlier, err := r.db.Events(ctx, r.Record)
-	if err != nil {
+	if err := cmp.Or(errNow, errMoved, err); err != nil {
 		return err
 	}
 	notes := portChanges(r.Record.Treatment, r.treatment)
@@ -425,7 +392,7 @@ func (r *Run) amend(ctx context.Context, items map[string]eval.Item, gold []stri
 
 // add appends to what changed.
 func (r *Run) add(changed ...string) {
-	r.Changed = strings.Join(slices.DeleteFunc(append([]string{r.Changed}, changed...), func(s string) bool { return s == "" }), "; ")
+	r.Changed = strings.Join(said(append([]string{r.Changed}, changed...)...), "; ")
 }
 
 // moved returns the items of a run that have another id now.
@@ -572,12 +539,9 @@ func (x *Experiment) Same(ctx context.Context, db *store.DB, r *store.Run) (*Run
 // checkSame rejects a run that the study no longer matches, or whose gold
 // changed.
 func (x *Experiment) checkSame(ctx context.Context, db *store.DB, r *store.Run) error {
-	same, other, err := x.comparePlan(ctx, db, r)
-	if err != nil {
-		return err
-	}
+	same, other, errPlan := x.comparePlan(ctx, db, r)
 	was, err := x.before(ctx, db, r)
-	if err == nil && !same && was.frozen != "" {
+	if err = cmp.Or(errPlan, err); err == nil && !same && was.frozen != "" {
 		same, err = x.UpToDate(ctx, db, r)
 	}
 	if err != nil {

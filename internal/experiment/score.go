@@ -83,10 +83,6 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 	if stored.err != nil {
 		return Result{}, stored.err
 	}
-	from, err := r.sources(ctx, scorer, sums)
-	if err != nil {
-		return Result{}, err
-	}
 	var fresh []store.Event // with which results are shown
 	if progress.Done.Count() > 0 {
 		if fresh, err = r.since(ctx, events, sums); err != nil {
@@ -100,11 +96,10 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 	}
 	q := r.runQuestion(progress)
 	q.Run.JudgeErrors, q.Calibration, q.Samples = failures, calibration, samples
-	if err := r.addHistory(ctx, &q, events, history, sums); err != nil {
-		return Result{}, err
-	}
-	looked, err := r.addLooks(ctx, &q, events, progress)
-	if err != nil {
+	errHistory := r.addHistory(ctx, &q, events, history, sums)
+	looked, errLooks := r.addLooks(ctx, &q, events, progress)
+	from, err := r.sources(ctx, scorer, sums)
+	if err := cmp.Or(errHistory, errLooks, err); err != nil {
 		return Result{}, err
 	}
 	analysis, err := collector.Analyse(q, from)
@@ -117,13 +112,10 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 		return Result{}, err
 	}
 	result := Result{Analysis: analysis, Verdict: r.decide(analysis), basis: r.basis(), looked: append(fresh, looked...)}
-	if err := r.needs(result.Verdict, analysis, collector.Scores); err != nil {
-		return Result{}, err
-	}
 	if result.Verdict != nil {
 		result.Verdict.Changed = history.changes()
 	}
-	return result, nil
+	return result, r.needs(result.Verdict, analysis, collector.Scores)
 }
 
 // scores scores every case and collects the scores.
@@ -244,22 +236,18 @@ func (r *Run) sources(ctx context.Context, scorer eval.Scorer, sums store.CallSu
 		}
 	}
 	from.Calls, from.Versions, from.JudgedBy = sums.ByArm(), sums.Versions(), sums.JudgedBy()
+	stored := &reader{ctx: ctx, run: r.Record}
 	if sums.Cut() {
-		if from.Cuts, err = r.db.Cuts(ctx, r.Record); err != nil {
-			return from, err
-		}
-		from.Cuts = slices.DeleteFunc(from.Cuts, func(c eval.ArmCuts) bool { return c.Stage == eval.StageEmbed })
+		from.Cuts = slices.DeleteFunc(read(stored, r.db.Cuts), func(c eval.ArmCuts) bool { return c.Stage == eval.StageEmbed })
 	}
 	if sums.Adapted() {
-		if from.Mixed, err = r.db.Mixed(ctx, r.Record); err != nil {
-			return from, err
-		}
+		from.Mixed = read(stored, r.db.Mixed)
 	}
 	if r.Study.Output.Latency {
-		from.Latencies, err = r.db.Latencies(ctx, r.Record)
+		from.Latencies = read(stored, r.db.Latencies)
 	}
-	if err != nil {
-		return from, err
+	if stored.err != nil {
+		return from, stored.err
 	}
 	can := scorer.Capabilities() // those of the calibrated one, as for scores
 	from.Report, from.Pick = can.Report, can.Pick

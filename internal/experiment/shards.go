@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/scruple-eval/scruple/internal/run"
+	"github.com/scruple-eval/scruple/internal/store"
 )
 
 // A Shard is one step of a run on whole items, so that the arms and replicates of an item
@@ -79,26 +80,17 @@ func (r *Run) cut(step Step, pending func(seq int) bool) (shards []Shard) {
 }
 
 // Tasks returns what is pending of a shard, of which other processes may have done some.
-func (r *Run) Tasks(ctx context.Context, s Shard, part Part) (tasks []run.Task, err error) {
+func (r *Run) Tasks(ctx context.Context, s Shard, part Part) ([]run.Task, error) {
 	p, err := r.db.ProgressIn(ctx, r.Record, s.From, s.To)
 	if err != nil {
 		return nil, err
 	}
-	left, err := r.leftOf(part, p)
-	if err != nil {
-		return nil, err
-	}
+	left := r.leftOf(part, p)
 	list := r.runTasks(left, s.From, s.To)
 	if s.Step != Performing {
 		list = r.judgeTasks(ctx, left, r.db.OutcomesIn(ctx, r.Record, s.From, s.To), s.Step == Calibrating)
 	}
-	for t, err := range list {
-		if err != nil {
-			return nil, err
-		}
-		tasks = append(tasks, t)
-	}
-	return tasks, nil
+	return store.Collect(list)
 }
 
 // Do performs or judges tasks of shards of one step, as they come. left counts those of

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -47,25 +46,11 @@ type Selection struct {
 // CheckSelection returns an error if the study does not have the item, an arm or
 // the replicate.
 func (x *Experiment) CheckSelection(s Selection) error {
-	if items := x.itemIDs(); !slices.Contains(items, s.Item) {
-		const few = 3
-		return fmt.Errorf("show: study %s has no item %q; the nearest are %s", x.Study.Name, text.Shorten(s.Item, 100), strings.Join(text.NearestFew(s.Item, items, few), ", "))
-	}
-	if err := checkArms(x.Study.Name, s.Arms, x.ArmIDs()); err != nil {
+	if err := cmp.Or(allKnown("show", "item", []string{s.Item}, x.itemIDs()), allKnown("show", "arm", s.Arms, x.ArmIDs())); err != nil {
 		return err
 	}
 	if s.Replicate < 1 || s.Replicate > x.Study.Execution.Replicates {
 		return fmt.Errorf("--replicate %d: study %s has %s", s.Replicate, x.Study.Name, text.Plural(x.Study.Execution.Replicates, "replicate", "replicates"))
-	}
-	return nil
-}
-
-// checkArms returns an error for the first arm that the study does not have.
-func checkArms(study string, arms, known []string) error {
-	for _, arm := range arms {
-		if arm != "" && !slices.Contains(known, arm) {
-			return fmt.Errorf("show: study %s has no arm %q%s; the arms are %s", study, arm, text.DidYouMean(arm, known), strings.Join(known, ", "))
-		}
 	}
 	return nil
 }
@@ -87,20 +72,19 @@ func (r *Run) Show(ctx context.Context, s Selection) (*analyse.Analysis, error) 
 			continue
 		}
 		t := eval.Trial{Item: s.Item, Arm: arm.ID, Replicate: s.Replicate}
-		exhibit, err := r.exhibit(ctx, scorer, t)
+		c, err := r.db.Case(ctx, r.Record, t)
 		if errors.Is(err, store.ErrNotFound) && len(s.Arms) == 0 {
 			continue
+		}
+		var exhibit eval.Exhibit
+		if err == nil {
+			exhibit, err = shownBy(scorer, c)
 		}
 		if err != nil {
 			return nil, err
 		}
-		if exhibit.Failed != "" {
-			// Reports have the reason alone: the words may have ids and addresses.
-			o, err := r.db.Outcome(ctx, r.Record, t)
-			if err != nil {
-				return nil, err
-			}
-			exhibit.Failed = strings.TrimSuffix(exhibit.Failed+": "+o.Outcome.Detail, ": ")
+		if exhibit.Failed != "" { // reports have the reason alone: the words may have ids and addresses
+			exhibit.Failed = strings.TrimSuffix(exhibit.Failed+": "+c.Trials[0].Outcome.Detail, ": ")
 		}
 		if s.Prompts {
 			if exhibit.Steps, err = r.withPrompts(ctx, t, exhibit.Steps); err != nil {
@@ -161,7 +145,7 @@ type Listed struct {
 // List answers a query from stored scores and outcomes.
 func (r *Run) List(ctx context.Context, q Query) (*List, error) {
 	known := r.contestants()
-	err := checkArms(r.Study.Name, []string{q.Arm, q.Against}, known)
+	err := allKnown("show", "arm", said(q.Arm, q.Against), known)
 	if err != nil {
 		return nil, err
 	}
@@ -205,12 +189,9 @@ func (r *Run) addBriefs(ctx context.Context, entries []Listed) error {
 }
 
 // listOutcomes lists trials by arm, item and replicate.
-func (r *Run) listOutcomes(ctx context.Context, q Query, arms []string) (*List, error) {
-	list := &List{Run: r.Record.ID, Arm: q.Arm, Entries: []Listed{}}
-	for j, err := range r.db.Outcomes(ctx, r.Record) {
-		if err != nil {
-			return nil, err
-		}
+func (r *Run) listOutcomes(ctx context.Context, q Query, arms []string) (list *List, err error) {
+	list = &List{Run: r.Record.ID, Arm: q.Arm, Entries: []Listed{}}
+	for j := range until(&err, r.db.Outcomes(ctx, r.Record)) {
 		t, o := j.Trial, j.Outcome
 		if !slices.Contains(q.Outcomes, o.Kind) || !slices.Contains(arms, t.Arm) || q.Arm != "" && t.Arm != q.Arm {
 			continue
@@ -221,7 +202,7 @@ func (r *Run) listOutcomes(ctx context.Context, q Query, arms []string) (*List, 
 		return cmp.Or(cmp.Compare(slices.Index(arms, x.Arms[0]), slices.Index(arms, y.Arms[0])), cmp.Compare(x.Item, y.Item), cmp.Compare(x.Replicate, y.Replicate))
 	})
 	list.Total = len(list.Entries)
-	return list, nil
+	return list, err
 }
 
 // listWorst lists the items with the largest losses, or with the worst scores.
@@ -234,7 +215,7 @@ func (r *Run) listWorst(ctx context.Context, q Query) (*List, error) {
 		return nil, err
 	}
 	list := &List{Run: r.Record.ID, Metric: metric.Name, Title: cmp.Or(metric.Title, metric.Name), Arm: q.Arm, Against: q.Against, Entries: []Listed{}}
-	scores, err := itemScores(ctx, r.db, r.Record, metric.Name)
+	scores, err := scoreSums(ctx, r.db, r.Record, metric.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -244,13 +225,13 @@ func (r *Run) listWorst(ctx context.Context, q Query) (*List, error) {
 	}
 	var lost, all []Listed
 	for _, it := range r.Items() {
-		a, ok := scores[q.Arm].of(it.ID)
-		b, okB := scores[q.Against].of(it.ID)
+		a, ok := scores.of(it.ID, q.Arm)
+		b, okB := scores.of(it.ID, q.Against)
 		if !ok || q.Against != "" && !okB {
 			list.Without++
 			continue
 		}
-		e := Listed{Item: it.ID, Arms: []string{q.Arm}, Replicate: scores[q.Arm].worst(it.ID, worse), Score: &a}
+		e := Listed{Item: it.ID, Arms: []string{q.Arm}, Replicate: scores.worst(it.ID, q.Arm, r.Record.Replicates, worse), Score: &a}
 		all = append(all, e)
 		if d := a - b; q.Against != "" && worse*d < -noise {
 			e.Arms, e.Other, e.Difference = []string{q.Arm, q.Against}, &b, &d
@@ -290,15 +271,14 @@ func (x *Experiment) contest(arm, against string) (a, b string, err error) {
 	if arm != "" && arm == against {
 		return "", "", fmt.Errorf("show: --arm and --against are both %s: name two arms", arm)
 	}
+	if arm != "" && against != "" {
+		return arm, against, nil
+	}
 	pairs := slices.Clone(x.Pairs)
 	PrimaryFirst(pairs)
 	for _, p := range pairs {
 		switch {
-		case arm != "" && against != "":
-			return arm, against, nil
-		case arm == "" && against == "":
-			return p.A, p.B, nil
-		case arm == p.A || against == p.B:
+		case arm == "" && against == "", arm == p.A, against == p.B:
 			return p.A, p.B, nil
 		case arm == p.B || against == p.A:
 			return p.B, p.A, nil
@@ -317,63 +297,46 @@ func (x *Experiment) contest(arm, against string) (a, b string, err error) {
 
 // PrimaryFirst sorts the study's primary comparisons first, and contrasts of suites last.
 func PrimaryFirst(pairs []analyse.Pair) {
-	order := func(p analyse.Pair) int {
-		switch {
-		case p.Primary:
-			return 0
-		case p.Contrast:
-			return 2
-		}
-		return 1
-	}
-	slices.SortStableFunc(pairs, func(p, q analyse.Pair) int { return cmp.Compare(order(p), order(q)) })
+	rank := map[bool]int{true: 1}
+	slices.SortStableFunc(pairs, func(p, q analyse.Pair) int {
+		return cmp.Or(rank[q.Primary]-rank[p.Primary], rank[p.Contrast]-rank[q.Contrast])
+	})
 }
 
-// itemSums are the sums of an arm's fractions by item and replicate; those of all replicates
-// are at 0.
-type itemSums map[string]map[int]eval.Fraction
+// trialSums are the sums of fractions by trial; those of all replicates are at replicate 0.
+type trialSums map[eval.Trial]eval.Fraction
 
-func (s itemSums) of(item string) (float64, bool) {
-	all := s[item][0]
+func (s trialSums) of(item, arm string) (float64, bool) {
+	all := s[eval.Trial{Item: item, Arm: arm}]
 	return all.Num / all.Den, all.Den > 0
 }
 
 // worst returns the replicate of an item with the worst score, the first of equal
 // ones. Less is worse if worse is 1, and more if it is -1.
-func (s itemSums) worst(item string, worse float64) int {
+func (s trialSums) worst(item, arm string, replicates int, worse float64) int {
 	worst, least := 1, math.Inf(1)
-	for _, replicate := range slices.Sorted(maps.Keys(s[item])) {
-		t := s[item][replicate]
-		if x := worse * t.Num / t.Den; replicate > 0 && x < least {
+	for replicate := 1; replicate <= replicates; replicate++ {
+		t := s[eval.Trial{Item: item, Arm: arm, Replicate: replicate}]
+		if x := worse * t.Num / t.Den; x < least {
 			worst, least = replicate, x
 		}
 	}
 	return worst
 }
 
-// itemScores reads the stored scores of a metric by arm.
-func itemScores(ctx context.Context, db *store.DB, run *store.Run, metric string) (map[string]itemSums, error) {
-	arms := map[string]itemSums{}
-	for s, err := range db.Scores(ctx, run) {
-		if err != nil {
-			return nil, err
-		}
+// scoreSums reads the stored scores of a metric.
+func scoreSums(ctx context.Context, db *store.DB, run *store.Run, metric string) (sums trialSums, err error) {
+	sums = trialSums{}
+	for s := range until(&err, db.Scores(ctx, run)) {
 		for _, score := range s.Scores {
 			if score.Metric != metric || score.Unscored != "" {
 				continue
 			}
-			if arms[s.Trial.Arm] == nil {
-				arms[s.Trial.Arm] = itemSums{}
-			}
-			item := arms[s.Trial.Arm][s.Trial.Item]
-			if item == nil {
-				item = map[int]eval.Fraction{}
-				arms[s.Trial.Arm][s.Trial.Item] = item
-			}
-			for _, at := range slices.Compact([]int{0, s.Trial.Replicate}) {
-				item[at] = item[at].Plus(score.Num, score.Den)
+			all := eval.Trial{Item: s.Trial.Item, Arm: s.Trial.Arm}
+			for _, t := range slices.Compact([]eval.Trial{all, s.Trial}) {
+				sums[t] = sums[t].Plus(score.Num, score.Den)
 			}
 		}
 	}
-	return arms, nil
+	return sums, err
 }

@@ -60,19 +60,20 @@ func WriteTable(ctx context.Context, w io.Writer, db *store.DB, r *store.Run, ta
 
 func writeTable(w io.Writer, columns []string, rows iter.Seq2[row, error], format TableFormat) error {
 	write, flush := format(w, columns)
-	for row, err := range rows {
-		if err != nil {
-			return err
-		}
+	var err error
+	for row := range until(&err, rows) {
 		if err := write(row); err != nil {
 			return err
 		}
+	}
+	if err != nil {
+		return err
 	}
 	return flush()
 }
 
 func callRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, error] {
-	return rowsOf(db.Calls(ctx, r), func(c eval.Call) row {
+	return spread(db.Calls(ctx, r), func(c eval.Call) ([]row, error) {
 		kind := c.ErrKind
 		if kind == "" && c.Response.Stop == eval.StopRefused {
 			kind = eval.ErrRefused
@@ -88,9 +89,9 @@ func callRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, er
 			}
 			return n
 		}
-		return row{c.Trial.Item, c.Trial.Arm, c.Trial.Replicate, c.Step, c.Provider, c.Model, p.ModelVersion, p.RequestID, p.Text,
+		return []row{{c.Trial.Item, c.Trial.Arm, c.Trial.Replicate, c.Step, c.Provider, c.Model, p.ModelVersion, p.RequestID, p.Text,
 			toolCalls(p.ToolCalls), p.StopReason, tokens(p.Usage.Input), tokens(p.Usage.Output), tokens(p.Usage.Cached), tokens(p.Usage.Reasoning), orNil(eval.Number(c.CostUSD)), c.LatencyMS,
-			c.Attempts, string(kind), c.Err, string(c.Stage), tokens(p.Usage.CacheWrite), p.Refusal, list(p.Adapted), c.Key, sentAt, process, p.Usage.Estimated, requests(c.Sent), c.SourceRun}
+			c.Attempts, string(kind), c.Err, string(c.Stage), tokens(p.Usage.CacheWrite), p.Refusal, list(p.Adapted), c.Key, sentAt, process, p.Usage.Estimated, requests(c.Sent), c.SourceRun}}, nil
 	})
 }
 
@@ -101,32 +102,24 @@ func Timestamp(micros int64) string {
 
 // requests lists the requests that were sent for a call.
 func requests(sent []eval.Attempt) []map[string]any {
-	shown := make([]map[string]any, 0, len(sent))
-	for _, s := range sent {
-		shown = append(shown, map[string]any{"at": Timestamp(s.At), "process": s.Process, "ended": s.Ended, "error_kind": string(s.Err)})
-	}
-	return shown
+	return list(mapped(sent, func(s eval.Attempt) map[string]any {
+		return map[string]any{"at": Timestamp(s.At), "process": s.Process, "ended": s.Ended, "error_kind": string(s.Err)}
+	}))
 }
 
 // toolCalls shows arguments as JSON if they are valid, else as text.
 func toolCalls(calls []eval.ToolCall) []map[string]any {
-	shown := make([]map[string]any, 0, len(calls))
-	for _, c := range calls {
+	return list(mapped(calls, func(c eval.ToolCall) map[string]any {
 		var arguments any = string(c.Arguments)
 		if json.Valid(c.Arguments) {
 			arguments = c.Arguments
 		}
-		shown = append(shown, map[string]any{"id": c.ID, "name": c.Name, "arguments": arguments})
-	}
-	return shown
+		return map[string]any{"id": c.ID, "name": c.Name, "arguments": arguments}
+	}))
 }
 
-func list(s []string) []string {
-	if s == nil {
-		return []string{}
-	}
-	return s
-}
+// list is a list that is never null.
+func list[T any](s []T) []T { return append([]T{}, s...) }
 
 // orNil returns the number, or nil if it is undefined.
 func orNil(n eval.Number) any {
@@ -137,56 +130,34 @@ func orNil(n eval.Number) any {
 }
 
 func outcomeRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, error] {
-	return rowsOf(db.Outcomes(ctx, r), func(j eval.Judged) row {
+	return spread(db.Outcomes(ctx, r), func(j eval.Judged) ([]row, error) {
 		o := j.Outcome
-		return row{j.Trial.Item, j.Trial.Arm, j.Trial.Replicate, string(o.Kind), o.Reason, list(o.Notes), o.Detail, string(o.Data)}
+		return []row{{j.Trial.Item, j.Trial.Arm, j.Trial.Replicate, string(o.Kind), o.Reason, list(o.Notes), o.Detail, string(o.Data)}}, nil
 	})
 }
 
 func scoreRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, error] {
-	return func(yield func(row, error) bool) {
-		for s, err := range db.Scores(ctx, r) {
-			if err != nil {
-				yield(nil, err)
-				return
+	return spread(db.Scores(ctx, r), func(s store.TrialScores) (rows []row, err error) {
+		for _, x := range s.Scores {
+			var num, den, unscored any = x.Num, x.Den, nil
+			switch {
+			case x.Unscored != "":
+				num, den, unscored = nil, nil, x.Unscored
+			case x.Row != nil: // the whole row: it has no columns in this table
+				num, den = mapped(x.Row, func(v float64) eval.Number { return eval.Number(v) }), nil // null for missing values
 			}
-			for _, x := range s.Scores {
-				var num, den, unscored any = x.Num, x.Den, nil
-				switch {
-				case x.Unscored != "":
-					num, den, unscored = nil, nil, x.Unscored
-				case x.Row != nil: // the whole row: it has no columns in this table
-					cells := make([]eval.Number, len(x.Row)) // null for missing values
-					for i, v := range x.Row {
-						cells[i] = eval.Number(v)
-					}
-					num, den = cells, nil
-				}
-				if !yield(row{s.Trial.Item, s.Trial.Arm, s.Trial.Replicate, x.Unit, x.Metric, num, den, unscored}, nil) {
-					return
-				}
-			}
+			rows = append(rows, row{s.Trial.Item, s.Trial.Arm, s.Trial.Replicate, x.Unit, x.Metric, num, den, unscored})
 		}
-	}
-}
-
-func rowsOf[A any](seq iter.Seq2[A, error], f func(A) row) iter.Seq2[row, error] {
-	return func(yield func(row, error) bool) {
-		for a, err := range seq {
-			if !yield(f(a), err) {
-				return
-			}
-		}
-	}
+		return rows, nil
+	})
 }
 
 func summaryRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, error] {
+	result, err := Kept(ctx, db, r)
+	if err != nil {
+		return failing[row](err)
+	}
 	return func(yield func(row, error) bool) {
-		result, err := Kept(ctx, db, r)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
 		for _, e := range result.Analysis.Estimates {
 			stratum := ""
 			if e.Stratum != nil {
@@ -297,7 +268,7 @@ func (r *Run) WriteRecords(ctx context.Context, w io.Writer, format TableFormat,
 
 // recordRows makes rows of records. It collects the texts without an embedding.
 func recordRows(records iter.Seq2[eval.Record, error], set *embed.Set, missing map[embed.Key]bool, vectors bool) iter.Seq2[row, error] {
-	return rowsOf(records, func(x eval.Record) row {
+	return spread(records, func(x eval.Record) ([]row, error) {
 		for _, s := range []string{x.Value, x.Quote, x.About} {
 			if !set.Has(s) {
 				missing[embed.KeyOf(s)] = true
@@ -311,7 +282,7 @@ func recordRows(records iter.Seq2[eval.Record, error], set *embed.Set, missing m
 		if vectors {
 			r = append(r, components(value), components(quote), components(about))
 		}
-		return r
+		return []row{r}, nil
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
@@ -71,24 +70,22 @@ func (x *Experiment) Widths(ctx context.Context, db *store.DB, wanted float64) (
 	if err != nil {
 		return nil, err
 	}
-	scores := map[string]map[string]itemSums{}
-	read := func(metric string) map[string]itemSums {
+	scores := map[string]trialSums{}
+	read := func(metric string) trialSums {
 		if scores[metric] == nil && err == nil {
-			scores[metric], err = itemScores(ctx, db, run, metric)
+			scores[metric], err = scoreSums(ctx, db, run, metric)
 		}
 		return scores[metric]
 	}
 	arms := x.spreadings(read(metric.Name), run.Replicates)
 	var of []spreading
 	for _, id := range x.contestants() {
-		if s, ok := arms[id]; ok && len(s.means) > 1 {
+		if s := arms[id]; len(s.means) > 1 {
 			of = append(of, s)
 		}
 	}
 	for _, p := range x.Pairs {
-		a, okA := arms[p.A]
-		b, okB := arms[p.B]
-		if d := a.minus(b); okA && okB && p.Primary && len(d.means) > 1 {
+		if d := arms[p.A].minus(arms[p.B]); p.Primary && len(d.means) > 1 {
 			of = append(of, d)
 		}
 	}
@@ -110,9 +107,10 @@ func (x *Experiment) Widths(ctx context.Context, db *store.DB, wanted float64) (
 	w := &Widths{Run: run.ID, Metric: cmp.Or(metric.Title, metric.Name), Wanted: wanted, Replicates: run.Replicates}
 	var failed error
 	w.Tried, failed = design.Widths(widths, metric.Name, wanted, func(arm, metric string) (num, den []float64) {
-		sums := read(metric)[arm]
+		sums := read(metric)
 		for _, id := range ids {
-			num, den = append(num, sums[id][0].Num), append(den, sums[id][0].Den)
+			all := sums[eval.Trial{Item: id, Arm: arm}]
+			num, den = append(num, all.Num), append(den, all.Den)
 		}
 		return num, den
 	})
@@ -127,22 +125,24 @@ func (x *Experiment) Widths(ctx context.Context, db *store.DB, wanted float64) (
 }
 
 // spreadings are those of a metric by arm.
-func (x *Experiment) spreadings(sums map[string]itemSums, replicates int) map[string]spreading {
+func (x *Experiment) spreadings(sums trialSums, replicates int) map[string]spreading {
 	arms := map[string]spreading{}
-	for arm, items := range sums {
+	for _, arm := range x.ArmIDs() {
 		s := spreading{width: power.Width{Arm: arm}, means: map[string]float64{}}
 		within, of := 0.0, 0.0
 		for _, it := range x.Items() { // in their order: sums are the same on every machine
-			mean, ok := items.of(it.ID)
+			mean, ok := sums.of(it.ID, arm)
 			if !ok {
 				continue
 			}
-			list := items.replicates(it.ID)
 			s.means[it.ID] = mean
-			for _, v := range list {
-				within += (v - mean) * (v - mean)
+			for replicate := 1; replicate <= replicates; replicate++ {
+				if sum := sums[eval.Trial{Item: it.ID, Arm: arm, Replicate: replicate}]; sum.Den > 0 {
+					v := sum.Num / sum.Den
+					within, of = within+(v-mean)*(v-mean), of+1
+				}
 			}
-			of += float64(len(list) - 1)
+			of--
 		}
 		if of > 0 {
 			s.replicate = within / of / float64(replicates) / float64(len(s.means))
@@ -150,16 +150,6 @@ func (x *Experiment) spreadings(sums map[string]itemSums, replicates int) map[st
 		arms[arm] = s
 	}
 	return arms
-}
-
-// replicates are the scores of those of an item, in their order.
-func (s itemSums) replicates(item string) (list []float64) {
-	for _, replicate := range slices.Sorted(maps.Keys(s[item])) {
-		if sum := s[item][replicate]; replicate > 0 && sum.Den > 0 {
-			list = append(list, sum.Num/sum.Den)
-		}
-	}
-	return list
 }
 
 func (s spreading) minus(o spreading) spreading {
