@@ -75,7 +75,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 			return nil, err
 		}
 	}
-	a.CutPrompts = CutsOf(from.Cuts)
+	a.CutPrompts = from.Cuts
 	a.Warnings = append(mixedSettings(from.Mixed), warnings(a, q)...)
 	return a, nil
 }
@@ -409,7 +409,7 @@ func warnings(a *Analysis, q Question) []string {
 	}
 	w = append(w, a.Run.Dependent...)
 	for _, c := range a.CutPrompts {
-		w = append(w, c.String())
+		w = append(w, CutWarning(c))
 	}
 	if said := a.Run.Changed(); said != "" {
 		w = append(w, said)

@@ -89,7 +89,7 @@ type Analysis struct {
 	// unscored entries, an unfinished run.
 	Warnings []string `json:"warnings,omitempty"`
 	// CutPrompts are the arms some of whose prompts a server cut.
-	CutPrompts []CutPrompts `json:"cut_prompts,omitempty"`
+	CutPrompts []eval.ArmCuts `json:"cut_prompts,omitempty"`
 }
 
 // A Study describes the study.
