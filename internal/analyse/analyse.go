@@ -75,6 +75,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 			return nil, err
 		}
 	}
+	shortenSamples(a.Samples)
 	a.CutPrompts = from.Cuts
 	a.Warnings = append(mixedSettings(from.Mixed), warnings(a, q)...)
 	return a, nil
@@ -280,7 +281,6 @@ func (c *Collector) samples(a *Analysis, q Question, from Sources) error {
 			}
 		}
 	}
-	shortenSamples(a.Samples)
 	return nil
 }
 
