@@ -24,6 +24,7 @@ type function struct {
 	counts   bool       // a number of items or the like, about which there is no chance
 	ends     [2]string  // functions with the ends of its interval
 	within   []function // lower and upper end: it takes a number behind the names and is true or false
+	worse    bool       // only the end on which the first arm is worse is within it
 	metric   string     // that a call does not name
 	read     func(v view, names []string) figure
 	gaps     func(x call, a *analyse.Analysis) []gap // of what it reads; nil: it lacks no scores
@@ -211,6 +212,17 @@ func margin(name, doc string, ends []function) function {
 	return function{name: name, names: f.names, doc: doc, apart: f.apart, evidence: true, end: true, within: ends}
 }
 
+// bounds are the ends of a margin, 0 for the lower and 1 for the upper one, that a function asks for.
+func (f function) bounds(lowerIsBetter bool) []int {
+	switch {
+	case !f.worse:
+		return []int{0, 1}
+	case lowerIsBetter:
+		return []int{1}
+	}
+	return []int{0}
+}
+
 func nominal[T any](v view, _ T) (float64, bool) { return 1 - v.Study.Alpha, false }
 
 // The subjects. The level of a comparison is that of all simultaneous intervals together.
@@ -382,12 +394,16 @@ func effortOf(metric, doc string) function {
 var functions = func() []function {
 	// effects have the interval of d, and equivalences that of two one-sided tests.
 	effects, equivalences := pairs, pairs
+	diff := func(c analyse.Comparison) analyse.Number { return c.Diff }
 	effects.ends = func(c analyse.Comparison) (low, high analyse.Number) { return c.DLow, c.DHigh }
 	equivalences.ends = func(c analyse.Comparison) (low, high analyse.Number) { return c.EquivLow, c.EquivHigh }
 	equivalences.level = func(v view, c analyse.Comparison) (float64, bool) {
 		_, simultaneous := pairs.level(v, c)
 		return 1 - 2*v.Study.Alpha, simultaneous
 	}
+	difference := pairs.ranged("diff", "difference, first minus second", diff, "diff_low", "lower end of its interval", "diff_high", "upper end of its interval")
+	noWorse := margin("no_worse", "true where the first arm is worse by less than the margin: diff_low above -margin, or diff_high below it where lower is better", difference[1:])
+	noWorse.worse = true
 	equivalence := equivalences.interval("equiv_low", "lower end of the 1 − 2α interval of the difference", "equiv_high", "upper end of the 1 − 2α interval of the difference")
 	change := changes.ranged("change", "change of the difference since the study that this one replicates", func(r analyse.Replication) analyse.Number { return r.Change },
 		"change_low", "lower end of the 1 − 2α interval of the change", "change_high", "upper end of the 1 − 2α interval of the change")
@@ -399,7 +415,6 @@ var functions = func() []function {
 		"change_in_low", "lower end of its 1 − 2α interval", "change_in_high", "upper end of its 1 − 2α interval")
 	sd := estimates
 	sd.apart, sd.ends = true, nil
-	diff := func(c analyse.Comparison) analyse.Number { return c.Diff }
 	p := func(c analyse.Comparison) analyse.Number { return c.P }
 	smallest := strata(bonferroni)
 	smallest.of, smallest.ends = "", nil
@@ -408,7 +423,7 @@ var functions = func() []function {
 			"low", "lower end of its interval", "high", "upper end of its interval"),
 		[]function{effortOf("cost", "US dollars for an answer: value of the metric cost"), effortOf("latency", "seconds for an answer: value of the metric latency"),
 			estimates.number("n", "number of items", func(e analyse.Estimate) analyse.Number { return analyse.Number(e.Items) })},
-		pairs.ranged("diff", "difference, first minus second", diff, "diff_low", "lower end of its interval", "diff_high", "upper end of its interval"),
+		difference,
 		[]function{
 			pairs.p("p", "two-sided p-value, not corrected", p),
 			pairs.p("p_adjusted", "p-value, corrected where any of several comparisons would do for the rules", func(c analyse.Comparison) analyse.Number {
@@ -465,6 +480,7 @@ var functions = func() []function {
 			ofArm(eval.Failed, "share of trials that failed", "trials"),
 			ofArm(eval.Malformed, "share of answers that do not parse", "answers"),
 			ofArm(eval.Refused, "share of answers that were refusals", "answers"),
+			noWorse,
 		})
 }()
 
@@ -474,12 +490,12 @@ func Help() string {
 	for _, f := range functions {
 		fmt.Fprintf(&b, "  %-42s %s\n", f.usage(), f.doc)
 	}
-	fmt.Fprintf(&b, "  %-42s %s\n", noWorseUsage, noWorseDoc)
 	return b.String()
 }
 
-// environment returns functions for expressions; use evaluates them.
-func environment(list []function, use func(f function, args []string) float64) map[string]any {
+// environment returns functions for expressions; use evaluates them. lower says of which metrics lower
+// is better.
+func environment(list []function, lower func(metric string) bool, use func(f function, args []string) float64) map[string]any {
 	env := map[string]any{}
 	for _, f := range list {
 		env[f.name] = func(args ...string) float64 { // the checker counts them
@@ -492,8 +508,12 @@ func environment(list []function, use func(f function, args []string) float64) m
 			continue
 		}
 		within := func(margin float64, args ...string) bool {
-			low, high := use(f.within[0], args), use(f.within[1], args)
-			return low > -margin && high < margin
+			holds := true
+			for _, end := range f.bounds(lower(args[2])) {
+				x := use(f.within[end], args)
+				holds = holds && [2]bool{x > -margin, x < margin}[end]
+			}
+			return holds
 		}
 		env[f.name] = func(a, b, metric string, margin float64) bool { return within(margin, a, b, metric) }
 		if f.takes("stratum=value") {
