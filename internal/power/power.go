@@ -313,7 +313,7 @@ func (d Design) relevant(arms ...string) Design {
 		}
 		for _, p := range r.Pairs {
 			same := func(x analyse.Pair) bool {
-				return slices.Contains(x.Metrics, p[2]) && (x.A == p[0] && x.B == p[1] || x.A == p[1] && x.B == p[0])
+				return slices.Contains(x.Metrics, p[2]) && x.Of(p[0], p[1])
 			}
 			if !slices.ContainsFunc(pairs, same) {
 				pairs = append(pairs, analyse.Pair{A: p[0], B: p[1], Metrics: []string{p[2]}})
