@@ -378,9 +378,6 @@ func ofArm(kind eval.OutcomeKind, doc, has string) function {
 	})
 }
 
-// Shares of answers, of which failed trials have none: what they would have been is not known.
-const ofMalformed, ofRefused = string(eval.Malformed), string(eval.Refused)
-
 var agreements = subject[eval.Measured]{names: []string{"task"}, apart: true, outside: true, missing: "no two people answered the same subjects as the study shows them", of: "subjects"}
 
 // effortOf is the estimate of a metric of package effort, by its name.
@@ -426,12 +423,7 @@ var functions = func() []function {
 		difference,
 		[]function{
 			pairs.p("p", "two-sided p-value, not corrected", p),
-			pairs.p("p_adjusted", "p-value, corrected where any of several comparisons would do for the rules", func(c analyse.Comparison) analyse.Number {
-				if c.PAdjusted.Defined() {
-					return c.PAdjusted
-				}
-				return c.P
-			}),
+			pairs.p("p_adjusted", "p-value, corrected where any of several comparisons would do for the rules", analyse.Comparison.Deciding),
 		},
 		effects.ranged("d", "Cohen's d for pairs", func(c analyse.Comparison) analyse.Number { return c.D },
 			"d_low", "lower end of its interval", "d_high", "upper end of its interval"),
