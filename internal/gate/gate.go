@@ -319,40 +319,35 @@ var interactions = subject[analyse.Interaction]{names: []string{"a", "b", "metri
 	},
 	note: func(r analyse.Interaction) string { return strings.Join(r.Warnings, "; ") }}
 
+// ofBlind is the result of the blind validations on two arms by a metric that is better than the others,
+// and why there is none: one that lacks it may have left it out as it was bad.
+func ofBlind(v view, names []string, better func(a, b analyse.Number) bool) (best analyse.BlindComparison, found bool, why string) {
+	why = "there is no blind validation"
+	for _, b := range v.Blind {
+		c, has := b.Comparison(names[0], names[1], names[2])
+		switch {
+		case b.Withdrawn != "":
+		case b.OfOthers(names[:2]):
+			why = fmt.Sprintf("the blind validation %s; restore the arms, or validate them with a kit that `scruple blind build` makes of them", b)
+		case !has && b.Committed != "":
+			return analyse.BlindComparison{}, false, fmt.Sprintf("a blind validation is missing, %s", b)
+		case !has:
+			return analyse.BlindComparison{}, false, fmt.Sprintf("the blind validation by %s, kit with SHA-256 %s, lacks the comparison or has no numbers of it", b.By, cmp.Or(b.Kit[:min(12, len(b.Kit))], "unknown"))
+		case !found || better(c.Diff, best.Diff):
+			best, found = c, true
+		}
+	}
+	return best, found, why
+}
+
 func blind(name, doc string, better func(a, b analyse.Number) bool) function {
 	s := subject[analyse.BlindComparison]{names: pairs.names, apart: true, outside: true,
-		lacking: func(v view, names []string) string {
-			why := "there is no blind validation"
-			for _, b := range v.Blind {
-				_, has := b.Comparison(names[0], names[1], names[2])
-				switch {
-				case has || b.Withdrawn != "":
-				case b.OfOthers(names[:2]):
-					why = fmt.Sprintf("the blind validation %s; restore the arms, or validate them with a kit that `scruple blind build` makes of them", b)
-				case b.Committed != "":
-					return fmt.Sprintf("a blind validation is missing, %s", b)
-				default:
-					return fmt.Sprintf("the blind validation by %s, kit with SHA-256 %s, lacks the comparison or has no numbers of it", b.By, cmp.Or(b.Kit[:min(12, len(b.Kit))], "unknown"))
-				}
-			}
-			return why
+		find: func(v view, names []string) (analyse.BlindComparison, bool) {
+			c, found, _ := ofBlind(v, names, better)
+			return c, found
 		},
-		find: func(v view, names []string) (best analyse.BlindComparison, ok bool) {
-			for _, b := range v.Blind {
-				if b.Withdrawn != "" || b.OfOthers(names[:2]) {
-					continue
-				}
-				c, has := b.Comparison(names[0], names[1], names[2])
-				if !has { // it may have been left out as it was bad
-					return analyse.BlindComparison{}, false
-				}
-				if !ok || better(c.Diff, best.Diff) {
-					best, ok = c, true
-				}
-			}
-			return best, ok
-		},
-		about: func(c analyse.BlindComparison) about { return about{n: c.Pairs} }, of: "pairs", gaps: call.ofBlind,
+		lacking: func(v view, names []string) string { _, _, why := ofBlind(v, names, better); return why },
+		about:   func(c analyse.BlindComparison) about { return about{n: c.Pairs} }, of: "pairs", gaps: call.ofBlind,
 		ends:  func(c analyse.BlindComparison) (low, high analyse.Number) { return c.Low, c.High },
 		level: func(view, analyse.BlindComparison) (float64, bool) { return 0, false }} // the level is the outsider's
 	return s.result(name, doc, func(c analyse.BlindComparison) analyse.Number { return c.Diff })
