@@ -10,18 +10,10 @@ import (
 // Bonferroni adjusts p-values for the number of questions asked. Here and
 // below, undefined p-values (NaN) stay undefined and do not count.
 func Bonferroni(p []float64) []float64 {
-	m := 0
-	for _, x := range p {
-		if !math.IsNaN(x) {
-			m++
-		}
-	}
+	m := float64(len(definedOrder(p)))
 	out := make([]float64, len(p))
 	for i, x := range p {
-		out[i] = math.Min(1, x*float64(m))
-		if math.IsNaN(x) {
-			out[i] = x
-		}
+		out[i] = math.Min(1, x*m)
 	}
 	return out
 }
@@ -30,8 +22,7 @@ func Bonferroni(p []float64) []float64 {
 // Bonferroni, under any dependence.
 func Holm(p []float64) []float64 {
 	order := definedOrder(p)
-	out := make([]float64, len(p))
-	copy(out, p)
+	out := slices.Clone(p)
 	running := 0.0
 	for rank, i := range order {
 		running = math.Max(running, math.Min(1, p[i]*float64(len(order)-rank)))

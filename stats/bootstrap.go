@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -120,13 +121,21 @@ func ResampleClusters(num, den []float64, resamples [][]int, level float64) (Boo
 // end of the interval; there is none if more are infinite than an end leaves out. Conventions
 // as in [ClusterBootstrap].
 func BootstrapClusters(clusters int, statistic func(drawn []int) float64, o BootstrapOptions) (Bootstrap, error) {
-	if clusters < 1 {
-		return Bootstrap{}, errEmpty
-	}
-	if clusters > math.MaxInt32 {
-		return Bootstrap{}, fmt.Errorf("stats: %d clusters are more than can be drawn from", clusters)
+	if err := checkDrawn(clusters); err != nil {
+		return Bootstrap{}, err
 	}
 	return bootstrap(anyClusters{clusters, statistic}, o)
+}
+
+// checkDrawn refuses numbers of clusters that cannot be drawn from.
+func checkDrawn(clusters int) error {
+	switch {
+	case clusters < 1:
+		return errEmpty
+	case clusters > math.MaxInt32:
+		return fmt.Errorf("stats: %d clusters are more than can be drawn from", clusters)
+	}
+	return nil
 }
 
 // A Count is how often a cluster has something of a kind.
@@ -139,11 +148,8 @@ type Count struct {
 // the drawn clusters, which have it in the given numbers. A replicate then costs an addition
 // for each count, and the jackknife takes one cluster from the whole.
 func BootstrapCounts(clusters [][]Count, kinds int, statistic func(counts []float64) float64, o BootstrapOptions) (Bootstrap, error) {
-	if len(clusters) < 1 {
-		return Bootstrap{}, errEmpty
-	}
-	if len(clusters) > math.MaxInt32 {
-		return Bootstrap{}, fmt.Errorf("stats: %d clusters are more than can be drawn from", len(clusters))
+	if err := checkDrawn(len(clusters)); err != nil {
+		return Bootstrap{}, err
 	}
 	c := countClusters{ends: make([]int, 0, len(clusters)), whole: make([]float64, kinds), statistic: statistic, lists: new(sync.Pool)}
 	for i, counts := range clusters {
@@ -222,14 +228,8 @@ type ratioClusters struct {
 }
 
 func newRatioClusters(num, den []float64) (c ratioClusters, err error) {
-	if err := checkFractions(num, den); err != nil {
+	if err := cmp.Or(checkFractions(num, den), checkDrawn(len(num))); err != nil {
 		return c, err
-	}
-	if len(num) == 0 {
-		return c, errEmpty
-	}
-	if len(num) > math.MaxInt32 {
-		return c, fmt.Errorf("stats: %d clusters are too many to resample", len(num))
 	}
 	c.sums = make([][2]float64, len(num))
 	for i := range num {

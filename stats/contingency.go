@@ -148,18 +148,10 @@ func RowPairs(table [][]int) ([]RowPair, error) {
 			if err != nil && !errors.Is(err, ErrTooManyTables) {
 				return nil, err
 			}
-			pairs = append(pairs, RowPair{i, j, plain.Chi2, plain.P, yates.P, fisher, bonferroni(plain.P, m), bonferroni(yates.P, m)})
+			pairs = append(pairs, RowPair{i, j, plain.Chi2, plain.P, yates.P, fisher, math.Min(1, plain.P*m), math.Min(1, yates.P*m)})
 		}
 	}
 	return pairs, nil
-}
-
-// bonferroni keeps an undefined p-value undefined.
-func bonferroni(p, m float64) float64 {
-	if p*m > 1 {
-		return 1
-	}
-	return p * m
 }
 
 // ErrTooManyTables is that of a table whose exact test would look at more

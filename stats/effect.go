@@ -1,6 +1,9 @@
 package stats
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // EffectRange is what Cohen's d for pairs can be if each difference is only known to lie between two
 // values. It contains every d of such differences, and is wider where those of the largest mean
@@ -15,23 +18,16 @@ type EffectRange struct {
 // a cluster.
 func RangeOfEffect(low, high []float64, cluster []int32) (EffectRange, error) {
 	n := float64(len(low))
-	place := map[int32]int{}
-	var lows, highs, sizes, weights []float64 // of clusters
-	each := make([]float64, len(low))
-	for i, c := range cluster {
-		k, ok := place[c]
-		if !ok {
-			k, place[c] = len(sizes), len(sizes)
-			lows, highs, sizes = append(lows, 0), append(highs, 0), append(sizes, 0)
-		}
-		lows[k], highs[k], sizes[k], each[i] = lows[k]+low[i], highs[k]+high[i], sizes[k]+1, 1
-	}
+	codes, clusters := numbered(cluster, len(low))
+	lows, sizes := sumByCode(low, nil, codes, clusters)
+	highs, _ := sumByCode(high, nil, codes, clusters)
+	each, weights := slices.Repeat([]float64{1}, len(low)), make([]float64, clusters)
 	robust, err := RatioDifference(lows, sizes, make([]float64, len(sizes)), sizes, 0.95) // no interval is kept
 	if err != nil {
 		return EffectRange{}, err
 	}
-	for _, size := range sizes {
-		weights = append(weights, 1/(n*(n-size)))
+	for k, size := range sizes {
+		weights[k] = 1 / (n * (n - size))
 	}
 	r := EffectRange{diff: [2]float64{sum(low) / n, sum(high) / n}, df: robust.DF}
 	squares, varies := squaresBetween(low, high, each, each), squaresBetween(lows, highs, sizes, weights)

@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -131,7 +130,7 @@ func fitMixed(f *Frame, formula Formula, reml bool) (*Mixed, error) {
 // groupings gives the grouping factors sorted by levels, most first, and where
 // each named one went.
 func groupings(f *Frame, names []string) ([]Factor, []int, error) {
-	factors := make([]Factor, len(names))
+	factors, fewer := make([]Factor, len(names)), make([]int, len(names))
 	for k, name := range names {
 		v, err := f.factor(name)
 		if err != nil {
@@ -148,15 +147,10 @@ func groupings(f *Frame, names []string) ([]Factor, []int, error) {
 				return nil, nil, fmt.Errorf("stats: grouping factors %s and %s group the rows identically: remove one", names[other], name)
 			}
 		}
-		factors[k] = v
+		factors[k], fewer[k] = v, -len(v.Levels)
 	}
-	by := make([]int, len(names))
-	for k := range by {
-		by[k] = k
-	}
-	slices.SortStableFunc(by, func(a, b int) int { return cmp.Compare(len(factors[b].Levels), len(factors[a].Levels)) })
 	sorted, order := make([]Factor, len(names)), make([]int, len(names))
-	for b, k := range by {
+	for b, k := range ascending(fewer) {
 		sorted[b], order[k] = factors[k], b
 	}
 	return sorted, order, nil

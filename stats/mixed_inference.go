@@ -216,20 +216,9 @@ func (m *Mixed) jacobian(variance float64) [][][]float64 {
 // or falls, as lmerTest leaves them out.
 func pseudoInverse(h [][]float64) [][]float64 {
 	n := len(h)
-	sym := mat.NewSymDense(n, nil)
-	for a := range n {
-		for b := a; b < n; b++ {
-			sym.SetSym(a, b, h[a][b])
-		}
-	}
 	out := square(n)
-	var eig mat.EigenSym
-	if !eig.Factorize(sym, true) {
-		return out
-	}
-	var vectors mat.Dense
-	eig.VectorsTo(&vectors)
-	for k, v := range eig.Values(nil) {
+	values, vectors := eigen(n, func(a, b int) float64 { return h[a][b] })
+	for k, v := range values {
 		if v <= 1e-8 {
 			continue
 		}
@@ -240,6 +229,23 @@ func pseudoInverse(h [][]float64) [][]float64 {
 		}
 	}
 	return out
+}
+
+// eigen decomposes a symmetric matrix of which it reads the upper triangle; nil if that fails.
+func eigen(n int, at func(a, b int) float64) (values []float64, vectors *mat.Dense) {
+	sym := mat.NewSymDense(n, nil)
+	for a := range n {
+		for b := a; b < n; b++ {
+			sym.SetSym(a, b, at(a, b))
+		}
+	}
+	var eig mat.EigenSym
+	if !eig.Factorize(sym, true) {
+		return nil, nil
+	}
+	vectors = new(mat.Dense)
+	eig.VectorsTo(vectors)
+	return eig.Values(nil), vectors
 }
 
 // Anova tests each fixed effect by F with denominator degrees of freedom after
@@ -275,20 +281,11 @@ func (m *Mixed) Anova() []TermTest {
 
 func (m *Mixed) termTest(name string, cols []int) TermTest {
 	r := TermTest{Term: name, NumDF: float64(len(cols)), F: math.NaN(), DenDF: math.NaN(), P: math.NaN()}
-	sym := mat.NewSymDense(len(cols), nil)
-	for a, c := range cols {
-		for b := a; b < len(cols); b++ {
-			sym.SetSym(a, b, m.vcov[c][cols[b]])
-		}
-	}
-	var eig mat.EigenSym
-	if !eig.Factorize(sym, true) {
+	values, vectors := eigen(len(cols), func(a, b int) float64 { return m.vcov[cols[a]][cols[b]] })
+	if values == nil {
 		r.Undefined = "the covariance of the effects has no eigenvalues"
 		return r
 	}
-	var vectors mat.Dense
-	eig.VectorsTo(&vectors)
-	values := eig.Values(nil)
 	var f float64
 	var dfs []float64
 	for k, v := range values {

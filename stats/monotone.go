@@ -319,13 +319,7 @@ func (d *difference) reversed() *difference {
 	return &r
 }
 
-func negated(xs []float64) []float64 {
-	out := make([]float64, len(xs))
-	for i, x := range xs {
-		out[i] = -x
-	}
-	return out
-}
+func negated(xs []float64) []float64 { return floats.ScaleTo(make([]float64, len(xs)), -1, xs) }
 
 // p is the two-sided p-value of the interval: that of the largest t whose limit excludes
 // 0. Without outliers it is that of the difference.

@@ -157,8 +157,7 @@ func ComparePairedProportions[T int | float64](b, c []T, n []int, level float64)
 // approximation. It is undefined for parts of items.
 func (r PairedProportions) FlipsP() float64 {
 	diff := make([]int, len(r.size))
-	for k := range diff {
-		net := r.wins[k] - r.losses[k]
+	for k, net := range r.net() {
 		if diff[k] = int(net); float64(diff[k]) != net {
 			return math.NaN()
 		}

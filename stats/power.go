@@ -3,6 +3,7 @@ package stats
 import (
 	"fmt"
 	"math"
+	"sort"
 
 	"github.com/scruple-eval/scruple/stats/dist"
 	"github.com/scruple-eval/scruple/stats/internal/root"
@@ -222,16 +223,7 @@ func (d McNemarDesign) ExactPower(n int) (float64, error) {
 // binomial with 1/2; −1 if none.
 func exactCritical(m int, alpha float64) int {
 	b := dist.Binomial{N: m, P: 0.5}
-	lo, hi := -1, (m-1)/2
-	for lo < hi {
-		c := (lo + hi + 1) / 2
-		if 2*b.CDF(float64(c)) <= alpha*(1+1e-12) {
-			lo = c
-		} else {
-			hi = c - 1
-		}
-	}
-	return lo
+	return sort.Search((m+1)/2, func(c int) bool { return 2*b.CDF(float64(c)) > alpha*(1+1e-12) }) - 1
 }
 
 // ClusteredDesign is a planned paired comparison whose differences come in

@@ -311,7 +311,7 @@ func (r *PPI) correct(s labelled, rare rareEvents, alone, level float64) {
 		r.DF = math.NaN()
 		return
 	}
-	r.SE = math.Sqrt(float64(r.Clusters) / r.DF * s.variance(r.Lambda))
+	r.SE = math.Sqrt(float64(r.Clusters) / r.DF * squares(s.contributions(r.Lambda)))
 	if math.IsNaN(r.SE) || math.IsInf(r.SE, 0) {
 		r.SE, r.Estimate, r.Lambda = math.NaN(), math.NaN(), math.NaN()
 		r.Undefined = tooLarge
@@ -361,14 +361,6 @@ func (s labelled) weight(rare rareEvents) float64 {
 	slope := covariation(s.y, s.f, my, mf) / spread
 	disagreement, label := rare.disagreement*n*n/spread, rare.label*n*n/spread
 	return math.Max(0, math.Min(1, (slope+label)/(1+n/rest+disagreement+label)))
-}
-
-// variance returns the sum of the squared contributions of the clusters.
-func (s labelled) variance(lambda float64) (v float64) {
-	for _, x := range s.contributions(lambda) {
-		v += x * x
-	}
-	return v
 }
 
 // contributions are those of the clusters to the error of the estimate, in order of

@@ -75,7 +75,8 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 			return nil, err
 		}
 	}
-	a.CutPrompts = CutsOf(from.Cuts)
+	shortenSamples(a.Samples)
+	a.CutPrompts = from.Cuts
 	a.Warnings = append(mixedSettings(from.Mixed), warnings(a, q)...)
 	return a, nil
 }
@@ -280,7 +281,6 @@ func (c *Collector) samples(a *Analysis, q Question, from Sources) error {
 			}
 		}
 	}
-	shortenSamples(a.Samples)
 	return nil
 }
 
@@ -409,7 +409,7 @@ func warnings(a *Analysis, q Question) []string {
 	}
 	w = append(w, a.Run.Dependent...)
 	for _, c := range a.CutPrompts {
-		w = append(w, c.String())
+		w = append(w, CutWarning(c))
 	}
 	if said := a.Run.Changed(); said != "" {
 		w = append(w, said)

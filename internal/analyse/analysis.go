@@ -89,7 +89,7 @@ type Analysis struct {
 	// unscored entries, an unfinished run.
 	Warnings []string `json:"warnings,omitempty"`
 	// CutPrompts are the arms some of whose prompts a server cut.
-	CutPrompts []CutPrompts `json:"cut_prompts,omitempty"`
+	CutPrompts []eval.ArmCuts `json:"cut_prompts,omitempty"`
 }
 
 // A Study describes the study.
@@ -716,6 +716,14 @@ func (a *Analysis) Metric(name string) (Metric, bool) {
 	return find(a.Metrics, func(m Metric) bool { return m.Name == name })
 }
 
+// Deciding is the p-value, after the correction if any.
+func (c Comparison) Deciding() Number {
+	if c.PAdjusted.Defined() {
+		return c.PAdjusted
+	}
+	return c.P
+}
+
 // A Finding is what a comparison shows.
 type Finding string
 
@@ -732,10 +740,7 @@ const (
 // Found is what a comparison shows of its first arm. A difference is significant if the
 // p-value, after the correction if any, is below alpha.
 func (c Comparison) Found(higherIsBetter bool, alpha float64) Finding {
-	p := c.PAdjusted
-	if !p.Defined() {
-		p = c.P
-	}
+	p := c.Deciding()
 	switch {
 	case !c.Diff.Defined():
 		return NotCompared

@@ -162,13 +162,8 @@ func inOrder(items []eval.Item, order Order) ([]eval.Item, Order) {
 	if slices.IsSortedFunc(items, byID) {
 		return items, order
 	}
-	listed := make([]int, len(items))
-	for i := range items {
-		listed[i] = i
-	}
-	slices.SortFunc(listed, func(i, j int) int { return byID(items[i], items[j]) })
 	sorted, rank := make([]eval.Item, len(items)), make([]int32, len(items))
-	for k, i := range listed {
+	for k, i := range eval.IndexItems(items).Sorted() {
 		sorted[k], rank[i] = items[i], int32(k)
 	}
 	return sorted, resorted{order, rank}

@@ -91,6 +91,9 @@ type Pair struct {
 	Contrast bool
 }
 
+// Of reports whether the pair is of two arms, either way round.
+func (p Pair) Of(a, b string) bool { return p.A == a && p.B == b || p.A == b && p.B == a }
+
 // Sources holds what an analysis needs beyond the fractions.
 type Sources struct {
 	Calls    []eval.ArmCalls

@@ -1,6 +1,7 @@
 package analyse
 
 import (
+	"iter"
 	"strings"
 	"testing"
 
@@ -38,6 +39,24 @@ func TestShortenSamples(t *testing.T) {
 	}
 	if samples[2].Show.Pages[0].Text != "short" {
 		t.Error("a short page was cut")
+	}
+}
+
+// Samples that the suite picks are cut too.
+func TestShortenPickedSamples(t *testing.T) {
+	suite := eval.Suite{Metrics: []eval.Metric{{Name: "m", Max: 1, Kind: eval.Scoring, Pooling: eval.MeanOfItems}}}
+	items := []eval.Item{{ID: "i"}}
+	c := NewCollector(&suite, items, []eval.Arm{{ID: "a"}}, Listed(items))
+	a, err := c.Analyse(Question{Study: Study{Alpha: 0.05}, Run: Run{Items: 1, Replicates: 1}, Primary: []string{"m"}, Samples: 1}, Sources{
+		Show: func(eval.Trial) (eval.Exhibit, error) {
+			return eval.Exhibit{Pages: []eval.ExhibitPage{{Text: strings.Repeat("a", 2*sampleText)}}}, nil
+		},
+		Pick: func(iter.Seq2[eval.Case, error], int) ([]eval.Picked, error) {
+			return []eval.Picked{{Trial: eval.Trial{Item: "i", Arm: "a", Replicate: 1}, Rank: "worst"}}, nil
+		},
+	})
+	if err != nil || len(a.Samples) != 1 || len(a.Samples[0].Show.Pages[0].Text) > sampleText+100 {
+		t.Errorf("%d samples, %v", len(a.Samples), err)
 	}
 }
 

@@ -99,11 +99,8 @@ func (c *Collector) troubles(a *Analysis, _ Question, from Sources) error {
 	return nil
 }
 
-// Lengths of the texts of an example, in code points.
-const (
-	longestAnswer   = 240
-	longestExpected = 240
-)
+// longestExample is the length of either text of an example, in code points.
+const longestExample = 240
 
 // example returns the answer of an exhibit and what was expected, shortened and each
 // on one line.
@@ -122,8 +119,8 @@ func example(x eval.Exhibit) (answer, expected string) {
 		}
 		expected = strings.Join(gold, "; ")
 	}
-	line := func(s string, most int) string { return text.Shorten(strings.Join(strings.Fields(s), " "), most) }
-	return line(answer, longestAnswer), line(expected, longestExpected)
+	line := func(s string) string { return text.Shorten(strings.Join(strings.Fields(s), " "), longestExample) }
+	return line(answer), line(expected)
 }
 
 // mostTroubles is the largest number of troubles that the warnings of an analysis
@@ -157,28 +154,10 @@ func mixedSettings(list []eval.ArmSettings) (w []string) {
 	return w
 }
 
-// CutPrompts are the prompts of an arm that a server cut.
-type CutPrompts struct {
-	Arm    string `json:"arm"`
-	Stage  string `json:"stage"` // run | judge | embed, in a status
-	N      int    `json:"n"`
-	Words  int    `json:"words"`  // of the longest of them
-	Tokens int    `json:"tokens"` // that the server counted of it
-}
-
-// CutsOf lists the cut prompts of arms.
-func CutsOf(cuts []eval.ArmCuts) []CutPrompts {
-	var list []CutPrompts
-	for _, c := range cuts {
-		list = append(list, CutPrompts{Arm: c.Arm, Stage: string(c.Stage), N: c.Cuts, Words: c.Worst.Words, Tokens: c.Worst.Tokens})
-	}
-	return list
-}
-
-// String returns the warning.
-func (c CutPrompts) String() string {
+// CutWarning is the warning of the prompts of an arm that a server cut.
+func CutWarning(c eval.ArmCuts) string {
 	of, again := "", "ask again with `scruple run --new --no-reuse`"
-	switch eval.Stage(c.Stage) {
+	switch c.Stage {
 	case eval.StageJudge:
 		of = " to the judge"
 	case eval.StageEmbed:
@@ -186,5 +165,5 @@ func (c CutPrompts) String() string {
 	}
 	return fmt.Sprintf("%s: the server cut %s%s: of one with %d words it counted %d tokens, and every word takes at least one; "+
 		"the model did not see the rest. Raise the context length of the server (Ollama: num_ctx in the Modelfile or OLLAMA_CONTEXT_LENGTH; llama.cpp: --ctx-size) and %s",
-		c.Arm, text.Plural(c.N, "prompt", "prompts"), of, c.Words, c.Tokens, again)
+		c.Arm, text.Plural(c.Cuts, "prompt", "prompts"), of, c.Words, c.Tokens, again)
 }

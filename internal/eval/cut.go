@@ -9,8 +9,8 @@ import (
 // A Cut says that a server counted far fewer tokens than a prompt has words, so
 // that it read only a part of the prompt. It is noted in [Response.Adapted].
 type Cut struct {
-	Words  int // of the prompt as it was sent
-	Tokens int // of input, as the server counted them
+	Words  int `json:"words"`  // of the prompt as it was sent
+	Tokens int `json:"tokens"` // of input, as the server counted them
 }
 
 const cutNote = "prompt cut: %d words sent, %d tokens counted"
@@ -32,10 +32,10 @@ func CutIn(adapted []string) (c Cut, ok bool) {
 
 // ArmCuts counts the prompts of an arm that a server cut in one stage.
 type ArmCuts struct {
-	Arm   string
-	Stage Stage
-	Cuts  int
-	Worst Cut // the one of the most words
+	Arm   string `json:"arm"`
+	Stage Stage  `json:"stage"`
+	Cuts  int    `json:"n"`
+	Cut          // the one of the most words
 }
 
 // RaisedNote begins the note of a limit that follows from the request.

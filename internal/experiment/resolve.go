@@ -236,14 +236,10 @@ func (x *Experiment) unknownMetric(path, name string, deciding bool) error {
 // addContrasts adds the suite's contrasts to the comparisons of the study.
 func (x *Experiment) addContrasts() {
 	for _, k := range given(x.Bench.Capabilities().Contrasts) {
-		if !slices.ContainsFunc(x.Pairs, func(p analyse.Pair) bool { return samePair(p, k.A, k.B) }) {
+		if !slices.ContainsFunc(x.Pairs, func(p analyse.Pair) bool { return p.Of(k.A, k.B) }) {
 			x.Pairs = append(x.Pairs, analyse.Pair{A: k.A, B: k.B, Metrics: k.Metrics, Contrast: true})
 		}
 	}
-}
-
-func samePair(p analyse.Pair, a, b string) bool {
-	return p.A == a && p.B == b || p.A == b && p.B == a
 }
 
 // dropTwice leaves out of a comparison the metrics on which another compares the same arms, which
@@ -260,7 +256,7 @@ func (x *Experiment) dropTwice() (problems []error) {
 		var rest, twice []string
 		other := i
 		for _, m := range x.metricsOf(p) {
-			has := func(q analyse.Pair) bool { return samePair(q, p.A, p.B) && slices.Contains(x.metricsOf(q), m) }
+			has := func(q analyse.Pair) bool { return q.Of(p.A, p.B) && slices.Contains(x.metricsOf(q), m) }
 			keeper := slices.IndexFunc(x.Pairs, func(q analyse.Pair) bool { return q.Primary && has(q) })
 			if keeper < 0 {
 				keeper = slices.IndexFunc(x.Pairs, has)
@@ -278,7 +274,7 @@ func (x *Experiment) dropTwice() (problems []error) {
 			x.twice = append(x.twice, fmt.Sprintf("%s: %s compares %s and %s on %s too, which counts once", at[i], at[other], p.A, p.B, strings.Join(twice, ", ")))
 			p.Metrics = rest
 		}
-		if alike := slices.DeleteFunc(slices.Clone(x.Pairs), func(q analyse.Pair) bool { return !samePair(q, p.A, p.B) }); len(alike) > 1 {
+		if alike := slices.DeleteFunc(slices.Clone(x.Pairs), func(q analyse.Pair) bool { return !q.Of(p.A, p.B) }); len(alike) > 1 {
 			first := func(m string) bool {
 				return slices.ContainsFunc(alike, func(q analyse.Pair) bool { return slices.Index(x.metricsOf(q), m) == 0 })
 			}
@@ -333,7 +329,7 @@ func (x *Experiment) strata() (factors, strata []string) {
 // compared reports whether the analysis will compare two arms on a metric.
 func (x *Experiment) compared(a, b, metric string) bool {
 	return slices.ContainsFunc(x.Pairs, func(p analyse.Pair) bool {
-		return samePair(p, a, b) && slices.Contains(x.metricsOf(p), metric)
+		return p.Of(a, b) && slices.Contains(x.metricsOf(p), metric)
 	})
 }
 

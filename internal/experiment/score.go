@@ -162,7 +162,7 @@ func (x *Experiment) families() []analyse.Pair {
 	for _, rule := range x.rules.OfOneRule() {
 		var names []string
 		for _, p := range pairs {
-			tested := func(t [3]string) bool { return samePair(p, t[0], t[1]) && slices.Contains(x.metricsOf(p), t[2]) }
+			tested := func(t [3]string) bool { return p.Of(t[0], t[1]) && slices.Contains(x.metricsOf(p), t[2]) }
 			if !slices.Contains(names, p.Family) && slices.ContainsFunc(rule, tested) {
 				names = append(names, p.Family)
 			}

@@ -185,8 +185,8 @@ func StatusOf(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
 	for i := range s.Errors {
 		s.Errors[i].Text = text.Shorten(s.Errors[i].Text, longestError)
 	}
-	for _, c := range analyse.CutsOf(cuts) {
-		s.Warnings = append(s.Warnings, c.String())
+	for _, c := range cuts {
+		s.Warnings = append(s.Warnings, analyse.CutWarning(c))
 	}
 	return s, nil
 }

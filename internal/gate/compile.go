@@ -52,17 +52,13 @@ func rulesOf(d study.Decide) (list []Rule) {
 	return list
 }
 
-// readsOf is what a condition names, if every no_worse in it is of a metric of which lower is
-// better, or of which higher is.
+// readsOf is what a condition names, if lower is better of all metrics, or higher.
 func readsOf(condition string, lowerIsBetter bool) reads {
 	tree, err := parser.Parse(asciiMinus(condition))
 	if err != nil {
 		return reads{}
 	}
-	if _, err := expand(tree, nil, func(string) bool { return lowerIsBetter }); err != nil {
-		return reads{}
-	}
-	return walk(tree, nil).reads
+	return walk(tree, nil, func(string) bool { return lowerIsBetter }).reads
 }
 
 func compile(condition string, names Names) (*vm.Program, reads, error) {
@@ -71,19 +67,13 @@ func compile(condition string, names Names) (*vm.Program, reads, error) {
 	if err != nil {
 		return nil, reads{}, noCondition(condition, err)
 	}
-	lower := func(name string) bool {
+	w := walk(tree, &names, func(name string) bool {
 		return slices.ContainsFunc(names.Metrics, func(m eval.Metric) bool { return m.Name == name && !m.HigherIsBetter })
-	}
-	if found, err := expand(tree, &names, lower); err != nil {
-		return nil, reads{}, err
-	} else if found {
-		condition = tree.Node.String()
-	}
-	w := walk(tree, &names)
+	})
 	if w.err != nil {
 		return nil, reads{}, w.err
 	}
-	program, err := expr.Compile(condition, expr.Env(environment(functions, nil)), expr.AsBool())
+	program, err := expr.Compile(condition, expr.Env(environment(functions, nil, nil)), expr.AsBool())
 	if err != nil {
 		return nil, reads{}, noCondition(condition, err)
 	}
@@ -137,9 +127,8 @@ type walker struct {
 	err error
 }
 
-func walk(tree *parser.Tree, names *Names) *walker {
-	w := &walker{names: names}
-	w.terms = map[string]*Term{}
+func walk(tree *parser.Tree, names *Names, lower func(metric string) bool) *walker {
+	w := &walker{names: names, reads: reads{terms: map[string]*Term{}, lower: lower}}
 	ast.Walk(&tree.Node, w)
 	return w
 }
@@ -187,7 +176,7 @@ func called(n *ast.CallNode) (f function, args []string, err error) {
 	}
 	i := slices.IndexFunc(functions, func(f function) bool { return f.name == name })
 	if i < 0 {
-		known := []string{noWorse}
+		var known []string
 		for _, f := range functions {
 			known = append(known, f.name)
 		}
@@ -240,16 +229,20 @@ func number(node ast.Node) (value float64, ok bool) {
 	return 0, false
 }
 
-// add adds what a call reads. The results of a function with a margin are the two ends,
-// which have it as their threshold.
+// add adds what a call reads. The results of a function with a margin are the ends, which have it as
+// their threshold.
 func (w *walker) add(f function, args []string, margin []ast.Node) {
 	w.uses = append(w.uses, f)
+	asked := math.NaN() // of the end of the interval of a comparison
 	if f.within == nil {
 		w.result(call{f, args}, "")
 	} else {
-		m := margin[0].String()
-		w.result(call{f.within[0], args}, "> -"+m)
-		w.result(call{f.within[1], args}, "< "+m)
+		for _, end := range f.bounds(w.lower(args[2])) {
+			w.result(call{f.within[end], args}, [2]string{"> -", "< "}[end]+margin[0].String())
+			if value, _ := number(margin[0]); f.worse {
+				asked = [2]float64{-value, value}[end]
+			}
+		}
 	}
 	w.Evidence = w.Evidence || f.evidence
 	w.Scores = w.Scores || !f.outside
@@ -270,7 +263,7 @@ func (w *walker) add(f function, args []string, margin []ast.Node) {
 			w.Tested = with(w.Tested, [3]string(args[:3]))
 		}
 		if f.end && !f.apart {
-			w.limits = append(w.limits, limit{[3]string(args[:3]), math.NaN()})
+			w.limits = append(w.limits, limit{[3]string(args[:3]), asked})
 		}
 	case arms == 1 && len(args) > 1:
 		w.Estimates = with(w.Estimates, [2]string(args[:2]))
@@ -389,54 +382,4 @@ func (n *Names) notCompared(of, a, b, metric string) error {
 		return fmt.Errorf("%s: the study does not compare %s with %s by %s: add the pair to comparisons", of, a, b, metric)
 	}
 	return fmt.Errorf("%s: the study compares %s with %s by %s, and not by %s: add %[5]s to the metrics of the pair, or to metrics.primary or metrics.secondary", of, a, b, strings.Join(compared, ", "), metric)
-}
-
-// noWorse is a ready rule: an arm is worse than another by less than a margin, by the end of
-// the interval. It is the rule on diff_low or diff_high that it stands for, whose results and
-// power it has.
-const (
-	noWorse      = "no_worse"
-	noWorseUsage = "no_worse('new', 'old', 'metric', margin)"
-	noWorseDoc   = "true where the first arm is worse by less than the margin: diff_low above -margin, or diff_high below it where lower is better"
-)
-
-// expand replaces each no_worse of a condition with the rule that it stands for, and reports
-// whether there is one. It checks their names unless names is nil. lower says of which metrics
-// lower is better.
-func expand(tree *parser.Tree, names *Names, lower func(metric string) bool) (found bool, err error) {
-	e := expansion{names: names, lower: lower}
-	ast.Walk(&tree.Node, &e)
-	return e.found, e.err
-}
-
-type expansion struct {
-	names *Names
-	lower func(metric string) bool
-	found bool
-	err   error
-}
-
-// Visit implements ast.Visitor.
-func (e *expansion) Visit(node *ast.Node) {
-	call, ok := (*node).(*ast.CallNode)
-	if !ok {
-		return
-	}
-	if callee, ok := call.Callee.(*ast.IdentifierNode); !ok || callee.Value != noWorse {
-		return
-	}
-	if e.found = true; len(call.Arguments) != 4 || !isMargin(call.Arguments[3]) {
-		e.err = fmt.Errorf("%s: want two arms, a metric and a margin above 0, as in %s", noWorse, noWorseUsage)
-		return
-	}
-	function, than, margin := "diff_low", ">", ast.Node(&ast.UnaryNode{Operator: "-", Node: call.Arguments[3]})
-	if name, ok := call.Arguments[2].(*ast.StringNode); ok && e.lower(name.Value) {
-		function, than, margin = "diff_high", "<", call.Arguments[3]
-	}
-	end := &ast.CallNode{Callee: &ast.IdentifierNode{Value: function}, Arguments: call.Arguments[:3]}
-	if f, args, err := called(end); err == nil && e.names != nil && e.err == nil {
-		f.name = noWorse
-		e.err = e.names.check(f, args)
-	}
-	ast.Patch(node, &ast.BinaryNode{Operator: than, Right: margin, Left: end})
 }

@@ -299,7 +299,7 @@ func (v view) sample(x call) (on string, clustered bool) {
 // is undecided.
 func (r Rule) evaluate(v view) (state State, values []Used, reason string) {
 	seen := map[string]bool{}
-	result, err := expr.Run(r.program, environment(r.uses, func(f function, args []string) float64 {
+	result, err := expr.Run(r.program, environment(r.uses, r.lower, func(f function, args []string) float64 {
 		of := call{f, args}
 		x, note := v.value(r, of)
 		name := of.String()

@@ -191,7 +191,7 @@ func (x call) ofAnswers(a *analyse.Analysis) (gaps []gap) {
 		}
 		if most && arm.OK > was.OK { // else they are of the other kind
 			arm.OK -= was.Failed
-			*map[string]*int{ofMalformed: &arm.Malformed, ofRefused: &arm.Refused}[x.name] += was.Failed
+			*map[string]*int{string(eval.Malformed): &arm.Malformed, string(eval.Refused): &arm.Refused}[x.name] += was.Failed
 		}
 	}}}
 }

@@ -24,6 +24,7 @@ type function struct {
 	counts   bool       // a number of items or the like, about which there is no chance
 	ends     [2]string  // functions with the ends of its interval
 	within   []function // lower and upper end: it takes a number behind the names and is true or false
+	worse    bool       // only the end on which the first arm is worse is within it
 	metric   string     // that a call does not name
 	read     func(v view, names []string) figure
 	gaps     func(x call, a *analyse.Analysis) []gap // of what it reads; nil: it lacks no scores
@@ -211,6 +212,17 @@ func margin(name, doc string, ends []function) function {
 	return function{name: name, names: f.names, doc: doc, apart: f.apart, evidence: true, end: true, within: ends}
 }
 
+// bounds are the ends of a margin, 0 for the lower and 1 for the upper one, that a function asks for.
+func (f function) bounds(lowerIsBetter bool) []int {
+	switch {
+	case !f.worse:
+		return []int{0, 1}
+	case lowerIsBetter:
+		return []int{1}
+	}
+	return []int{0}
+}
+
 func nominal[T any](v view, _ T) (float64, bool) { return 1 - v.Study.Alpha, false }
 
 // The subjects. The level of a comparison is that of all simultaneous intervals together.
@@ -307,40 +319,35 @@ var interactions = subject[analyse.Interaction]{names: []string{"a", "b", "metri
 	},
 	note: func(r analyse.Interaction) string { return strings.Join(r.Warnings, "; ") }}
 
+// ofBlind is the result of the blind validations on two arms by a metric that is better than the others,
+// and why there is none: one that lacks it may have left it out as it was bad.
+func ofBlind(v view, names []string, better func(a, b analyse.Number) bool) (best analyse.BlindComparison, found bool, why string) {
+	why = "there is no blind validation"
+	for _, b := range v.Blind {
+		c, has := b.Comparison(names[0], names[1], names[2])
+		switch {
+		case b.Withdrawn != "":
+		case b.OfOthers(names[:2]):
+			why = fmt.Sprintf("the blind validation %s; restore the arms, or validate them with a kit that `scruple blind build` makes of them", b)
+		case !has && b.Committed != "":
+			return analyse.BlindComparison{}, false, fmt.Sprintf("a blind validation is missing, %s", b)
+		case !has:
+			return analyse.BlindComparison{}, false, fmt.Sprintf("the blind validation by %s, kit with SHA-256 %s, lacks the comparison or has no numbers of it", b.By, cmp.Or(b.Kit[:min(12, len(b.Kit))], "unknown"))
+		case !found || better(c.Diff, best.Diff):
+			best, found = c, true
+		}
+	}
+	return best, found, why
+}
+
 func blind(name, doc string, better func(a, b analyse.Number) bool) function {
 	s := subject[analyse.BlindComparison]{names: pairs.names, apart: true, outside: true,
-		lacking: func(v view, names []string) string {
-			why := "there is no blind validation"
-			for _, b := range v.Blind {
-				_, has := b.Comparison(names[0], names[1], names[2])
-				switch {
-				case has || b.Withdrawn != "":
-				case b.OfOthers(names[:2]):
-					why = fmt.Sprintf("the blind validation %s; restore the arms, or validate them with a kit that `scruple blind build` makes of them", b)
-				case b.Committed != "":
-					return fmt.Sprintf("a blind validation is missing, %s", b)
-				default:
-					return fmt.Sprintf("the blind validation by %s, kit with SHA-256 %s, lacks the comparison or has no numbers of it", b.By, cmp.Or(b.Kit[:min(12, len(b.Kit))], "unknown"))
-				}
-			}
-			return why
+		find: func(v view, names []string) (analyse.BlindComparison, bool) {
+			c, found, _ := ofBlind(v, names, better)
+			return c, found
 		},
-		find: func(v view, names []string) (best analyse.BlindComparison, ok bool) {
-			for _, b := range v.Blind {
-				if b.Withdrawn != "" || b.OfOthers(names[:2]) {
-					continue
-				}
-				c, has := b.Comparison(names[0], names[1], names[2])
-				if !has { // it may have been left out as it was bad
-					return analyse.BlindComparison{}, false
-				}
-				if !ok || better(c.Diff, best.Diff) {
-					best, ok = c, true
-				}
-			}
-			return best, ok
-		},
-		about: func(c analyse.BlindComparison) about { return about{n: c.Pairs} }, of: "pairs", gaps: call.ofBlind,
+		lacking: func(v view, names []string) string { _, _, why := ofBlind(v, names, better); return why },
+		about:   func(c analyse.BlindComparison) about { return about{n: c.Pairs} }, of: "pairs", gaps: call.ofBlind,
 		ends:  func(c analyse.BlindComparison) (low, high analyse.Number) { return c.Low, c.High },
 		level: func(view, analyse.BlindComparison) (float64, bool) { return 0, false }} // the level is the outsider's
 	return s.result(name, doc, func(c analyse.BlindComparison) analyse.Number { return c.Diff })
@@ -366,9 +373,6 @@ func ofArm(kind eval.OutcomeKind, doc, has string) function {
 	})
 }
 
-// Shares of answers, of which failed trials have none: what they would have been is not known.
-const ofMalformed, ofRefused = string(eval.Malformed), string(eval.Refused)
-
 var agreements = subject[eval.Measured]{names: []string{"task"}, apart: true, outside: true, missing: "no two people answered the same subjects as the study shows them", of: "subjects"}
 
 // effortOf is the estimate of a metric of package effort, by its name.
@@ -382,12 +386,16 @@ func effortOf(metric, doc string) function {
 var functions = func() []function {
 	// effects have the interval of d, and equivalences that of two one-sided tests.
 	effects, equivalences := pairs, pairs
+	diff := func(c analyse.Comparison) analyse.Number { return c.Diff }
 	effects.ends = func(c analyse.Comparison) (low, high analyse.Number) { return c.DLow, c.DHigh }
 	equivalences.ends = func(c analyse.Comparison) (low, high analyse.Number) { return c.EquivLow, c.EquivHigh }
 	equivalences.level = func(v view, c analyse.Comparison) (float64, bool) {
 		_, simultaneous := pairs.level(v, c)
 		return 1 - 2*v.Study.Alpha, simultaneous
 	}
+	difference := pairs.ranged("diff", "difference, first minus second", diff, "diff_low", "lower end of its interval", "diff_high", "upper end of its interval")
+	noWorse := margin("no_worse", "true where the first arm is worse by less than the margin: diff_low above -margin, or diff_high below it where lower is better", difference[1:])
+	noWorse.worse = true
 	equivalence := equivalences.interval("equiv_low", "lower end of the 1 − 2α interval of the difference", "equiv_high", "upper end of the 1 − 2α interval of the difference")
 	change := changes.ranged("change", "change of the difference since the study that this one replicates", func(r analyse.Replication) analyse.Number { return r.Change },
 		"change_low", "lower end of the 1 − 2α interval of the change", "change_high", "upper end of the 1 − 2α interval of the change")
@@ -399,7 +407,6 @@ var functions = func() []function {
 		"change_in_low", "lower end of its 1 − 2α interval", "change_in_high", "upper end of its 1 − 2α interval")
 	sd := estimates
 	sd.apart, sd.ends = true, nil
-	diff := func(c analyse.Comparison) analyse.Number { return c.Diff }
 	p := func(c analyse.Comparison) analyse.Number { return c.P }
 	smallest := strata(bonferroni)
 	smallest.of, smallest.ends = "", nil
@@ -408,15 +415,10 @@ var functions = func() []function {
 			"low", "lower end of its interval", "high", "upper end of its interval"),
 		[]function{effortOf("cost", "US dollars for an answer: value of the metric cost"), effortOf("latency", "seconds for an answer: value of the metric latency"),
 			estimates.number("n", "number of items", func(e analyse.Estimate) analyse.Number { return analyse.Number(e.Items) })},
-		pairs.ranged("diff", "difference, first minus second", diff, "diff_low", "lower end of its interval", "diff_high", "upper end of its interval"),
+		difference,
 		[]function{
 			pairs.p("p", "two-sided p-value, not corrected", p),
-			pairs.p("p_adjusted", "p-value, corrected where any of several comparisons would do for the rules", func(c analyse.Comparison) analyse.Number {
-				if c.PAdjusted.Defined() {
-					return c.PAdjusted
-				}
-				return c.P
-			}),
+			pairs.p("p_adjusted", "p-value, corrected where any of several comparisons would do for the rules", analyse.Comparison.Deciding),
 		},
 		effects.ranged("d", "Cohen's d for pairs", func(c analyse.Comparison) analyse.Number { return c.D },
 			"d_low", "lower end of its interval", "d_high", "upper end of its interval"),
@@ -465,6 +467,7 @@ var functions = func() []function {
 			ofArm(eval.Failed, "share of trials that failed", "trials"),
 			ofArm(eval.Malformed, "share of answers that do not parse", "answers"),
 			ofArm(eval.Refused, "share of answers that were refusals", "answers"),
+			noWorse,
 		})
 }()
 
@@ -474,12 +477,12 @@ func Help() string {
 	for _, f := range functions {
 		fmt.Fprintf(&b, "  %-42s %s\n", f.usage(), f.doc)
 	}
-	fmt.Fprintf(&b, "  %-42s %s\n", noWorseUsage, noWorseDoc)
 	return b.String()
 }
 
-// environment returns functions for expressions; use evaluates them.
-func environment(list []function, use func(f function, args []string) float64) map[string]any {
+// environment returns functions for expressions; use evaluates them. lower says of which metrics lower
+// is better.
+func environment(list []function, lower func(metric string) bool, use func(f function, args []string) float64) map[string]any {
 	env := map[string]any{}
 	for _, f := range list {
 		env[f.name] = func(args ...string) float64 { // the checker counts them
@@ -492,8 +495,12 @@ func environment(list []function, use func(f function, args []string) float64) m
 			continue
 		}
 		within := func(margin float64, args ...string) bool {
-			low, high := use(f.within[0], args), use(f.within[1], args)
-			return low > -margin && high < margin
+			holds := true
+			for _, end := range f.bounds(lower(args[2])) {
+				x := use(f.within[end], args)
+				holds = holds && [2]bool{x > -margin, x < margin}[end]
+			}
+			return holds
 		}
 		env[f.name] = func(a, b, metric string, margin float64) bool { return within(margin, a, b, metric) }
 		if f.takes("stratum=value") {

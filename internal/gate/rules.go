@@ -66,11 +66,12 @@ type reads struct {
 	Apart  []string
 	Scores bool
 
-	limits []limit          // that it compares the ends of the intervals of comparisons with
-	across []string         // the metrics of comparisons across a factor
-	calls  []call           // the results that it names, with the ends of intervals for a margin
-	uses   []function       // the functions that it calls
-	terms  map[string]*Term // of each result that it names
+	limits []limit                  // that it compares the ends of the intervals of comparisons with
+	across []string                 // the metrics of comparisons across a factor
+	calls  []call                   // the results that it names, with the ends of intervals for a margin
+	uses   []function               // the functions that it calls
+	terms  map[string]*Term         // of each result that it names
+	lower  func(metric string) bool // whether lower is better
 }
 
 // Read lists the arms and metrics whose scores a rule reads.

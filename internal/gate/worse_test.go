@@ -40,8 +40,9 @@ func TestNoWorse(t *testing.T) {
 		}
 	}
 	for that, want := range map[string]string{
-		"no_worse('new', 'old', 'right')":       "want two arms, a metric and a margin above 0",
-		"no_worse('new', 'old', 'right', -0.1)": "want two arms, a metric and a margin above 0",
+		"no_worse('new', 'old', 'right')":       "no_worse: the last argument must be a number above 0, as in no_worse('arm a', 'arm b', 'metric', margin)",
+		"no_worse('new', 'old', 'right', -0.1)": "no_worse: the last argument must be a number above 0",
+		"no_worse('new', 'old', 0.1)":           "no_worse takes 3 names, got 2",
 		"no_worse('neu', 'old', 'right', 0.1)":  `unknown arm "neu"`,
 		"no_worse('new', 'old', 'rigth', 0.1)":  `no_worse: unknown metric "rigth": did you mean "right"?`,
 		"no_wors('new', 'old', 'right', 0.1)":   `did you mean "no_worse"`,

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
@@ -53,22 +54,24 @@ func (d Design) Needs() ([]Need, error) {
 		return nil, nil
 	}
 	d = d.rough()
-	known := map[int]*analyse.Analysis{}
+	known := map[int]*analyse.Analysis{} // with the best scores, by number of items
+	var failed error
+	best := func(n int) *analyse.Analysis {
+		if known[n] == nil && failed == nil {
+			known[n], failed = d.extreme(n, 1)
+		}
+		return known[n]
+	}
 	var needs []Need
 	var others []*analyse.Analysis // of MostItems with the worst scores, and with the best and the worst in turn
 	for _, r := range rules {
-		perfect, err := least(1, MostItems, func(n int) (bool, error) {
-			if known[n] == nil {
-				a, err := d.extreme(n, 1)
-				if err != nil {
-					return false, err
-				}
-				known[n] = a
-			}
-			return r.Holds(known[n]), nil
-		})
-		if err != nil {
-			return nil, err
+		holds := func(n int) bool { a := best(n); return failed == nil && r.Holds(a) }
+		perfect := 0
+		if holds(MostItems) {
+			perfect = 1 + sort.Search(MostItems-1, func(fewer int) bool { return holds(fewer + 1) })
+		}
+		if failed != nil {
+			return nil, failed
 		}
 		alone := len(r.Arms) == 1
 		for alone && perfect == 0 && len(others) < 2 {
@@ -226,18 +229,13 @@ func (d Design) Widths(list []Width, metric string, wanted float64, of Scores) (
 // in is the width in an analysis, NaN without an interval.
 func (w Width) in(a *analyse.Analysis, metric string) float64 {
 	if w.Other == "" {
-		e, ok := a.Estimate(w.Arm, metric)
-		return spanOf(e.Low, e.High, ok)
+		if e, ok := a.Estimate(w.Arm, metric); ok {
+			return float64(e.High - e.Low)
+		}
+	} else if c, ok := a.Comparison(w.Arm, w.Other, metric); ok {
+		return float64(c.High - c.Low)
 	}
-	c, ok := a.Comparison(w.Arm, w.Other, metric)
-	return spanOf(c.Low, c.High, ok)
-}
-
-func spanOf(low, high analyse.Number, ok bool) float64 {
-	if !ok {
-		return math.NaN()
-	}
-	return float64(high - low)
+	return math.NaN()
 }
 
 // Estimated returns the metrics of a rule that an estimator computes from more than scores,
@@ -274,27 +272,6 @@ func (d Design) extreme(n, every int) (*analyse.Analysis, error) {
 	})
 }
 
-// least returns the smallest number from low to high that has a property, if larger
-// numbers have it too, and 0 if high has not.
-func least(low, high int, has func(n int) (bool, error)) (int, error) {
-	if ok, err := has(high); err != nil || !ok {
-		return 0, err
-	}
-	for low < high {
-		mid := (low + high) / 2
-		ok, err := has(mid)
-		if err != nil {
-			return 0, err
-		}
-		if ok {
-			high = mid
-		} else {
-			low = mid + 1
-		}
-	}
-	return high, nil
-}
-
 // relevant keeps what the rules read and what corrects it: the primary comparisons
 // on the primary metrics. It keeps arms besides.
 func (d Design) relevant(arms ...string) Design {
@@ -313,7 +290,7 @@ func (d Design) relevant(arms ...string) Design {
 		}
 		for _, p := range r.Pairs {
 			same := func(x analyse.Pair) bool {
-				return slices.Contains(x.Metrics, p[2]) && (x.A == p[0] && x.B == p[1] || x.A == p[1] && x.B == p[0])
+				return slices.Contains(x.Metrics, p[2]) && x.Of(p[0], p[1])
 			}
 			if !slices.ContainsFunc(pairs, same) {
 				pairs = append(pairs, analyse.Pair{A: p[0], B: p[1], Metrics: []string{p[2]}})

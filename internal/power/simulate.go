@@ -414,11 +414,9 @@ type population struct {
 	shared shares
 }
 
-type fraction struct{ num, den float64 }
-
 // draw draws the scores of one study.
 func draw(r *rand.Rand, metrics []population, cluster []int32) score {
-	scores := make([][][]fraction, len(metrics)) // by metric, arm and item
+	scores := make([][][]eval.Fraction, len(metrics)) // by metric, arm and item
 	clusters := int(slices.Max(cluster)) + 1
 	for m, p := range metrics {
 		if len(p.arms) == 0 {
@@ -432,12 +430,12 @@ func draw(r *rand.Rand, metrics []population, cluster []int32) score {
 	}
 	return func(metric, arm, item int) (num, den float64) {
 		f := scores[metric][arm][item]
-		return f.num, f.den
+		return f.Num, f.Den
 	}
 }
 
 // outcomes draws yes-or-no outcomes.
-func (p population) outcomes(r *rand.Rand, cluster []int32, clusters int) [][]fraction {
+func (p population) outcomes(r *rand.Rand, cluster []int32, clusters int) [][]eval.Fraction {
 	most := 0
 	for _, x := range p.arms {
 		most = max(most, x.outcomes)
@@ -445,7 +443,7 @@ func (p population) outcomes(r *rand.Rand, cluster []int32, clusters int) [][]fr
 	uniform := func(n int) []float64 { return drawn(n, r.Float64) }
 	commonCluster, drawCluster := uniform(clusters), uniform(clusters)
 	commonItem, drawItem := uniform(len(cluster)*most), uniform(len(cluster)*most)
-	out := make([][]fraction, len(p.arms))
+	out := make([][]eval.Fraction, len(p.arms))
 	for k, x := range p.arms {
 		rates := uniform(clusters)
 		for c := range rates {
@@ -454,16 +452,16 @@ func (p population) outcomes(r *rand.Rand, cluster []int32, clusters int) [][]fr
 			}
 			rates[c] = x.quantile.at(rates[c])
 		}
-		out[k] = make([]fraction, len(cluster))
+		out[k] = make([]eval.Fraction, len(cluster))
 		for i, c := range cluster {
-			f := fraction{den: float64(x.outcomes)}
+			f := eval.Fraction{Den: float64(x.outcomes)}
 			for j := range x.outcomes {
 				u := r.Float64()
 				if n := i*most + j; commonItem[n] < p.shared.items {
 					u = drawItem[n]
 				}
 				if u < rates[c] {
-					f.num++
+					f.Num++
 				}
 			}
 			out[k][i] = f
@@ -474,19 +472,19 @@ func (p population) outcomes(r *rand.Rand, cluster []int32, clusters int) [][]fr
 
 // numbers draws scores that are not outcomes, by normal variates of clusters and
 // items of which the arms have a part in common.
-func (p population) numbers(r *rand.Rand, cluster []int32, clusters int) [][]fraction {
+func (p population) numbers(r *rand.Rand, cluster []int32, clusters int) [][]eval.Fraction {
 	parts := func(share float64) (shared, own float64) { return math.Sqrt(share), math.Sqrt(1 - share) }
 	sharedCluster, ownCluster := parts(p.shared.clusters)
 	sharedItem, ownItem := parts(p.shared.items)
 	ofClusters, ofItems := drawn(clusters, r.NormFloat64), drawn(len(cluster), r.NormFloat64)
-	out := make([][]fraction, len(p.arms))
+	out := make([][]eval.Fraction, len(p.arms))
 	for k, x := range p.arms {
 		between, within := parts(x.icc)
 		mine := drawn(clusters, r.NormFloat64)
-		out[k] = make([]fraction, len(cluster))
+		out[k] = make([]eval.Fraction, len(cluster))
 		for i, c := range cluster {
 			z := between*(sharedCluster*ofClusters[c]+ownCluster*mine[c]) + within*(sharedItem*ofItems[i]+ownItem*r.NormFloat64())
-			out[k][i] = fraction{x.quantile.atNormal(z), 1}
+			out[k][i] = eval.Fraction{Num: x.quantile.atNormal(z), Den: 1}
 		}
 	}
 	return out

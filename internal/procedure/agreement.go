@@ -27,13 +27,13 @@ func kappa(p kappaParams, in raters) Result {
 	ordered := labels != nil
 	if labels == nil {
 		labels = distinct(slices.Concat(a, b))
-		// Two labels have the same weights in either order.
-		ordered = len(labels) < 3 || allNumbers(labels)
 	}
+	grades, numeric := asNumbers(labels)
+	ordered = ordered || len(labels) < 3 || numeric // two labels have the same weights in either order
 	switch {
 	case !ordered:
 		warnings = append(warnings, fmt.Sprintf("no weighted kappa: the order of the labels %.80q is unknown; give it as labels, such as --set labels='[\"low\", \"medium\", \"high\"]'", labels))
-	case allNumbers(labels) && !evenlySpaced(labels):
+	case numeric && !evenlySpaced(grades):
 		warnings = append(warnings, fmt.Sprintf("weights go by the rank of a label, not by its value: if a grade is missing from %.80q, give all of them as labels", labels))
 	}
 	refuse(len(labels) > 1000, "%d different labels: too many for a table", len(labels))
@@ -59,20 +59,20 @@ func kappa(p kappaParams, in raters) Result {
 	return append(r, Row{"kappa_max", by[0].Max}).with(warningsKey, warnings).at(p.Conf)
 }
 
-func allNumbers(labels []string) bool {
-	return !slices.ContainsFunc(labels, func(l string) bool {
+// asNumbers reads labels as numbers, if all are.
+func asNumbers(labels []string) (xs []float64, ok bool) {
+	for _, l := range labels {
 		x, err := strconv.ParseFloat(l, 64)
-		return err != nil || math.IsNaN(x) || math.IsInf(x, 0)
-	})
+		if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+			return nil, false
+		}
+		xs = append(xs, x)
+	}
+	return xs, true
 }
 
 // evenlySpaced reports whether steps between numbers are the same, to rounding.
-func evenlySpaced(labels []string) bool {
-	var xs []float64
-	for _, l := range labels {
-		x, _ := strconv.ParseFloat(l, 64)
-		xs = append(xs, x)
-	}
+func evenlySpaced(xs []float64) bool {
 	for i := 2; i < len(xs); i++ {
 		first, step := xs[1]-xs[0], xs[i]-xs[i-1]
 		if !(math.Abs(step-first) <= 1e-9*math.Abs(first)) {

@@ -216,12 +216,7 @@ func found(v jsontext.Value) string {
 }
 
 // quoted quotes a text, cut short.
-func quoted(s string) string {
-	if len(s) > 40 {
-		s = s[:40] + "…"
-	}
-	return strconv.Quote(s)
-}
+func quoted(s string) string { return strconv.Quote(text.Shorten(s, 40)) }
 
 // fieldNames lists the keys of a struct.
 func fieldNames(t reflect.Type) []string {

@@ -206,6 +206,7 @@ func TestReadTableMistakes(t *testing.T) {
 		{"a,b\n1,2\n", "b=b", `missing column for "a"`},
 		{"a,b\n1,2\n", "a=a,a=b", "two columns for"},
 		{"a,b\n\xff,2\n", "a", "x.csv:2: the text is not UTF-8"},
+		{"a,b\n" + strings.Repeat("a", 39) + "äb,2\n", "a", `is "` + strings.Repeat("a", 39) + `…", expected a number`},
 	} {
 		_, err := tableInput(strings.NewReader(c.text), "x.csv", roles, strings.Split(c.cols, ","))
 		if err == nil || !strings.Contains(err.Error(), c.reason) {
@@ -214,5 +215,14 @@ func TestReadTableMistakes(t *testing.T) {
 	}
 	if _, err := tableInput(strings.NewReader("a\n1\n\n\"2\n\"\nx\nInf\n"), "x.csv", roles[:1], []string{"a"}); err == nil || !strings.Contains(err.Error(), `x.csv:6:1: column "a" is "x", expected a number`) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestPrintedLabels: labels cannot move the cursor, also by the control characters above ASCII.
+func TestPrintedLabels(t *testing.T) {
+	for label, want := range map[string]string{"a\tb": "a b", "a\x1b[2Jb": "ab", "a\u009b2Jb": "ab", "a\u202eb": "ab", "a  b": "a  b"} {
+		if got := printed(label); got != want {
+			t.Errorf("%q is printed as %q, want %q", label, got, want)
+		}
 	}
 }

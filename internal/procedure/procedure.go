@@ -50,10 +50,16 @@ type typed[P, I any] struct {
 // none is the type of empty params.
 type none struct{}
 
-func (m typed[P, I]) run(params, input jsontext.Value, notes bool) (_ Result, err error) {
-	defer catch(&err)
+// given are the params over their defaults.
+func (m typed[P, I]) given(params jsontext.Value, notes bool) P {
 	p := m.defaults
 	decodeParams(params, &p, notes)
+	return p
+}
+
+func (m typed[P, I]) run(params, input jsontext.Value, notes bool) (_ Result, err error) {
+	defer catch(&err)
+	p := m.given(params, notes)
 	var in I
 	decode("input", input, &in)
 	return settled(m.answer(p, in)).(Result), nil
@@ -62,16 +68,12 @@ func (m typed[P, I]) run(params, input jsontext.Value, notes bool) (_ Result, er
 func (m typed[P, I]) columns(params jsontext.Value) (_ []string, err error) {
 	defer catch(&err)
 	refuse(m.uses == nil, "--cols is missing")
-	p := m.defaults
-	decodeParams(params, &p, false)
-	return m.uses(p), nil
+	return m.uses(m.given(params, false)), nil
 }
 
 func (m typed[P, I]) kind(params jsontext.Value, column string) (_ Kind, err error) {
 	defer catch(&err)
-	p := m.defaults
-	decodeParams(params, &p, false)
-	return m.reads(p, column), nil
+	return m.reads(m.given(params, false), column), nil
 }
 
 // Run answers the case. Its params may hold notes.

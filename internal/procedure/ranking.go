@@ -46,8 +46,11 @@ func rankingMeasures(p rankingParams, in queries) Result {
 	refuse(!gold && !graded, "input.queries: give each a gold, or its relevance by candidate")
 	for i, q := range in.Queries {
 		refuse(gold && q.Gold == "", "input.queries[%d] has no gold, and others have: add it, or leave the query out", i)
-		first, twice := duplicate(q.Ranking)
-		refuse(twice, "input.queries[%d]: %q is ranked twice", i, first)
+		ranked := map[string]bool{}
+		for _, id := range q.Ranking {
+			refuse(ranked[id], "input.queries[%d]: %q is ranked twice", i, id)
+			ranked[id] = true
+		}
 		most := slices.Max(append(slices.Collect(maps.Values(q.Relevance)), 0))
 		refuse(most > maxRelevance, "input.queries[%d] has a relevance of %v: the gain 2^relevance needs at most %d; divide all by one number, which leaves linear nDCG as it is", i, most, maxRelevance)
 		if places[i] = measure.Rank(q.Ranking, q.Gold); places[i] > 0 {
@@ -119,15 +122,4 @@ func rankingMeasures(p rankingParams, in queries) Result {
 		}
 	}
 	return r.with("bootstrap", intervals).with(warningsKey, warnings).at(p.Conf)
-}
-
-func duplicate(xs []string) (string, bool) {
-	seen := map[string]bool{}
-	for _, x := range xs {
-		if seen[x] {
-			return x, true
-		}
-		seen[x] = true
-	}
-	return "", false
 }

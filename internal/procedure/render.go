@@ -11,6 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/stats"
 )
 
@@ -278,12 +279,7 @@ func printed(v any) string {
 	case stats.Interval:
 		return printed(v.Low) + " to " + printed(v.High)
 	case string:
-		return strings.Map(func(r rune) rune {
-			if r < ' ' || r == 0x7f {
-				return ' '
-			}
-			return r
-		}, v)
+		return say.PlainText(v)
 	}
 	return fmt.Sprint(v)
 }

@@ -355,7 +355,7 @@ func (db *DB) Cuts(ctx context.Context, run *Run) ([]eval.ArmCuts, error) {
 				err = decodeList(adapted, &notes)
 			}
 			if cut, ok := eval.CutIn(notes); ok {
-				c.Cuts, c.Worst = 1, cut
+				c.Cuts, c.Cut = 1, cut
 			}
 			return c, err
 		}) {
@@ -368,8 +368,8 @@ func (db *DB) Cuts(ctx context.Context, run *Run) ([]eval.ArmCuts, error) {
 		}
 		sum := &list[len(list)-1]
 		sum.Cuts += c.Cuts
-		if c.Worst.Words > sum.Worst.Words || c.Worst.Words == sum.Worst.Words && c.Worst.Tokens < sum.Worst.Tokens {
-			sum.Worst = c.Worst
+		if c.Words > sum.Words || c.Words == sum.Words && c.Tokens < sum.Tokens {
+			sum.Cut = c.Cut
 		}
 	}
 	return list, nil

@@ -725,10 +725,10 @@ func testCuts(t *testing.T, place place) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	want := []eval.ArmCuts{{Arm: "a", Stage: eval.StageJudge, Cuts: 1, Worst: eval.Cut{Words: 1000, Tokens: 500}},
-		{Arm: "a", Stage: eval.StageRun, Cuts: 2, Worst: eval.Cut{Words: 2000, Tokens: 500}},
-		{Arm: "b", Stage: eval.StageEmbed, Cuts: 1, Worst: eval.Cut{Words: 400, Tokens: 200}},
-		{Arm: "b", Stage: eval.StageRun, Cuts: 1, Worst: eval.Cut{Words: 7700, Tokens: 2050}}}
+	want := []eval.ArmCuts{{Arm: "a", Stage: eval.StageJudge, Cuts: 1, Cut: eval.Cut{Words: 1000, Tokens: 500}},
+		{Arm: "a", Stage: eval.StageRun, Cuts: 2, Cut: eval.Cut{Words: 2000, Tokens: 500}},
+		{Arm: "b", Stage: eval.StageEmbed, Cuts: 1, Cut: eval.Cut{Words: 400, Tokens: 200}},
+		{Arm: "b", Stage: eval.StageRun, Cuts: 1, Cut: eval.Cut{Words: 7700, Tokens: 2050}}}
 	if sums, err := db.CallSums(t.Context(), r); err != nil || !sums.Cut() {
 		t.Errorf("no cut in %+v, %v", sums, err)
 	}

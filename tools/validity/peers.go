@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/scruple-eval/scruple/internal/gate"
@@ -41,11 +42,7 @@ var peers = []peer{
 func (p peer) judges(c cell) bool { return p.name != "McNemar" || c.metric == passed }
 
 func (p pairedScores) differences() []float64 {
-	d := make([]float64, len(p.arm))
-	for i := range d {
-		d[i] = p.arm[i] - p.base[i]
-	}
-	return d
+	return floats.SubTo(make([]float64, len(p.arm)), p.arm, p.base)
 }
 
 // meanSE is a mean with its standard error.
