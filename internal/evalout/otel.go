@@ -148,10 +148,8 @@ func messages(r *eval.Response) string {
 func trialSpan(r Run, t eval.ScoredTrial, span string, start, end int64, content bool) object {
 	at := strconv.FormatInt(end, 10)
 	var events []object
-	names, by := values(t.Scores)
-	for _, name := range names {
-		v := by[name]
-		list := attributes("gen_ai.evaluation.name", name)
+	for _, v := range values(t.Scores) {
+		list := attributes("gen_ai.evaluation.name", v.Metric)
 		if x := orNil(v.number()); x != nil {
 			list = append(list, attributes("gen_ai.evaluation.score.value", x)...)
 		} else {
