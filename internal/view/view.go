@@ -65,7 +65,9 @@ func New(ctx context.Context, o Options) (*Viewer, error) {
 		return nil, err
 	}
 	v.pages = template.Must(template.New("page").Funcs(template.FuncMap{
-		"show": say.Visible,
+		"show":     say.Visible,
+		"indented": indented,
+		"moment":   moment,
 	}).Parse(pages))
 	v.style = serve.NewAsset("style", "css", "text/css; charset=utf-8", report.Style()+keys.Style+ownStyle)
 	v.script = serve.NewAsset("view", "js", "text/javascript; charset=utf-8", keys.Script+script)
