@@ -162,21 +162,18 @@ type unitScores struct {
 }
 
 func byUnit(scores []eval.Score) (metrics []string, units []unitScores) {
-	at, of := map[string]int{}, map[string]int{}
 	for _, s := range scores {
-		if _, ok := at[s.Metric]; !ok {
-			at[s.Metric] = len(metrics)
+		if !slices.Contains(metrics, s.Metric) {
 			metrics = append(metrics, s.Metric)
 		}
 	}
 	for _, s := range scores {
-		k, ok := of[s.Unit]
-		if !ok {
+		k := slices.IndexFunc(units, func(u unitScores) bool { return u.Unit == s.Unit })
+		if k < 0 {
 			k = len(units)
-			of[s.Unit] = k
 			units = append(units, unitScores{s.Unit, make([]string, len(metrics))})
 		}
-		units[k].Scores[at[s.Metric]] = scoreText(s)
+		units[k].Scores[slices.Index(metrics, s.Metric)] = scoreText(s)
 	}
 	return metrics, units
 }

@@ -136,15 +136,15 @@ func (v *Viewer) runPage(r *request) error {
 		if data.Tally, err = v.tally(r.Context(), r.run); err != nil {
 			return err
 		}
-		if !unanalysed {
-			return v.render(r, "run", r.run.ID, data)
-		}
-		if now, ok := v.standing(r.Context(), r.run); ok && now.Missing == "" {
-			data.Running, data.Missing = &now, ""
-		} else if ok {
-			data.Missing += ". There are no running numbers: " + now.Missing
-		} else {
-			data.Scoring = true
+		if unanalysed {
+			switch now, ok := v.standing(r.Context(), r.run); {
+			case !ok:
+				data.Scoring = true
+			case now.Missing == "":
+				data.Running, data.Missing = &now, ""
+			default:
+				data.Missing += ". There are no running numbers: " + now.Missing
+			}
 		}
 	}
 	return v.render(r, "run", r.run.ID, data)
