@@ -245,32 +245,25 @@ func (a *app) compared(all *analyse.Analysis, metric string) ([]analyse.Comparis
 		}
 	}
 	shown := []analyse.Comparison{}
+	var others []string // metrics
 	for _, k := range all.Comparisons {
 		if metric == "" || k.Metric == metric {
 			shown = append(shown, k)
+		} else if !slices.Contains(others, k.Metric) {
+			others = append(others, k.Metric)
 		}
 	}
-	return shown, checkCompared(all, metric)
-}
-
-// checkCompared returns an error if no comparison is on the metric.
-func checkCompared(a *analyse.Analysis, metric string) error {
-	var compared []string
-	for _, k := range a.Comparisons {
-		if !slices.Contains(compared, k.Metric) {
-			compared = append(compared, k.Metric)
-		}
+	_, known := all.Metric(metric)
+	switch run := all.Run.ID; {
+	case metric == "" || len(shown) > 0:
+		return shown, nil
+	case len(others) == 0:
+		return nil, fmt.Errorf("--metric %s: run %s has no comparisons; list arms under comparisons in the study", metric, run)
+	case known:
+		return nil, fmt.Errorf("--metric %s: run %s does not compare it; it compares %s", metric, run, strings.Join(others, ", "))
+	default:
+		return nil, fmt.Errorf("--metric: unknown metric %q%s; run %s compares %s", metric, text.DidYouMean(metric, others), run, strings.Join(others, ", "))
 	}
-	if metric == "" || slices.Contains(compared, metric) {
-		return nil
-	}
-	if len(compared) == 0 {
-		return fmt.Errorf("--metric %s: run %s has no comparisons; list arms under comparisons in the study", metric, a.Run.ID)
-	}
-	if _, ok := a.Metric(metric); ok {
-		return fmt.Errorf("--metric %s: run %s does not compare it; it compares %s", metric, a.Run.ID, strings.Join(compared, ", "))
-	}
-	return fmt.Errorf("--metric: unknown metric %q%s; run %s compares %s", metric, text.DidYouMean(metric, compared), a.Run.ID, strings.Join(compared, ", "))
 }
 
 // compareRuns compares the second run with the first.
