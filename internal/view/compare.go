@@ -195,10 +195,13 @@ func (v *Viewer) contest(r *request) (c contest, err error) {
 		run, arm string
 	}{{&c.A, "r", "a"}, {&c.B, "s", "b"}} {
 		id := cmp.Or(r.param(s.run), r.param("r"))
-		if s.to.Run, err = v.shownRun(r.Context(), id); err != nil {
-			return c, err
+		if s.to.Run, err = v.DB.Run(r.Context(), id); err == nil {
+			err = experiment.CheckShown(r.Context(), v.DB, s.to.Run)
 		}
-		if s.to.x, err = v.indexSoon(r.Context(), s.to.Run); err != nil {
+		if err == nil {
+			s.to.x, err = v.indexSoon(r.Context(), s.to.Run)
+		}
+		if err != nil {
 			return c, err
 		}
 		s.to.Arm = r.param(s.arm)

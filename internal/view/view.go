@@ -166,15 +166,10 @@ func (v *Viewer) behind(r *request, a *analyse.Analysis, b report.Behind) string
 	sort := ""
 	if b.Metric != "" {
 		name := identifier(b.Metric)
-		terms = append(terms, "!missing("+name+")")
-		if sort = name; !higherIsBetter(a, b.Metric) {
+		terms, sort = append(terms, "!missing("+name+")"), name
+		if m, ok := a.Metric(b.Metric); ok && !m.HigherIsBetter {
 			sort = "-" + name
 		}
 	}
 	return r.link([]string{"r", r.run.ID, "samples"}, "q", strings.Join(terms, " && "), "sort", sort)
-}
-
-func higherIsBetter(a *analyse.Analysis, metric string) bool {
-	m, ok := a.Metric(metric)
-	return !ok || m.HigherIsBetter
 }
