@@ -229,57 +229,47 @@ func (a *app) runKit(o *opened) (err error) {
 	if share, of := result.Analysis.WorstFailures(); share > result.Analysis.Run.MaxFailed {
 		return exit(exitInfrastructure, fmt.Errorf("%.1f %% of %s, the study allows %.1f %%: nothing was written: `scruple blind run %s` asks the failed trials again", 100*share, of, 100*result.Analysis.Run.MaxFailed, quoted(dir)))
 	}
-	comparisons, simulated := resultOf(result.Analysis)
+	rows, simulated := resultOf(result.Analysis)
+	comparisons := append([]analyse.BlindComparison{}, mapped(rows, func(r blindRow) analyse.BlindComparison { return r.BlindComparison })...)
 	written, err := k.Finish(comparisons, simulated)
 	if err != nil {
 		return err
 	}
 	done = true
 	return a.result(written, func() {
-		a.sayBlind(result.Analysis, simulated)
+		a.tell("blind", map[string]any{"Rows": rows, "Fewest": analyse.FewestBlind, "Simulated": simulated})
 		a.say("wrote %s: look at it, and send it", filepath.Join(dir, blind.ResultFile))
 	})
 }
 
-// sayBlind prints the comparisons of a kit, which are those of an analysis over all documents.
-func (a *app) sayBlind(all *analyse.Analysis, simulated []string) {
-	type row struct {
-		analyse.BlindComparison
-		Primary     bool
-		Better, Why string
-		Percent     float64
-	}
-	var rows []row
-	for _, c := range all.Comparisons {
-		if c.Stratum != nil {
-			continue
-		}
-		r := row{Primary: c.Primary, Percent: 100 * float64(c.Level)}
-		r.BlindComparison, r.Why = all.ForBlind(c)
-		if m, ok := all.Metric(c.Metric); ok && !m.NoDirection {
-			r.Better = map[bool]string{true: "higher", false: "lower"}[m.HigherIsBetter]
-		}
-		rows = append(rows, r)
-	}
-	a.tell("blind", map[string]any{"Rows": rows, "Fewest": analyse.FewestBlind, "Simulated": simulated})
+// A blindRow is a comparison of a kit as it is printed.
+type blindRow struct {
+	analyse.BlindComparison
+	Primary     bool
+	Better, Why string
+	Percent     float64
 }
 
 // resultOf returns the comparisons over all documents, and the arms whose answers, or
 // the verdicts on them, were simulated.
-func resultOf(a *analyse.Analysis) (list []analyse.BlindComparison, simulated []string) {
-	list = []analyse.BlindComparison{}
+func resultOf(a *analyse.Analysis) (rows []blindRow, simulated []string) {
 	for _, c := range a.Comparisons {
-		if c.Stratum == nil {
-			b, _ := a.ForBlind(c)
-			list = append(list, b)
+		if c.Stratum != nil {
+			continue
 		}
+		r := blindRow{Primary: c.Primary, Percent: 100 * float64(c.Level)}
+		r.BlindComparison, r.Why = a.ForBlind(c)
+		if m, ok := a.Metric(c.Metric); ok && !m.NoDirection {
+			r.Better = map[bool]string{true: "higher", false: "lower"}[m.HigherIsBetter]
+		}
+		rows = append(rows, r)
 	}
 	for _, arm := range a.Arms {
 		if arm.Simulated || arm.SimulatedJudge {
 			simulated = append(simulated, arm.ID)
 		}
 	}
-	return list, simulated
+	return rows, simulated
 }
 
 // removeStore deletes the answers of a kit.

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -104,14 +103,7 @@ func (a *app) agreed(ctx context.Context, db *store.DB, r *experiment.Run) (diff
 // what people have not written.
 func bundleOutputs(ctx context.Context, db *store.DB, r *experiment.Run, result experiment.Result) ([]bundle.Output, []appendix.Missing, error) {
 	shown := report.Report{Analysis: result.Analysis, Verdict: result.Verdict}
-	list := mapped(report.Formats(), func(f report.Format) bundle.Output {
-		return bundle.Output{Name: "report" + f.Ext, Write: func(w io.Writer) error { return f.Render(w, shown) }}
-	})
-	for _, table := range experiment.TableNames() {
-		list = append(list, bundle.Output{Name: table + ".jsonl", Write: func(w io.Writer) error {
-			return experiment.WriteTable(ctx, w, db, r.Record, table, experiment.JSONLines)
-		}})
-	}
+	list := outputsOf(ctx, db, r.Record, shown, experiment.TableNames())
 	packed, err := packedExports(ctx, db, r)
 	if err != nil {
 		return nil, nil, err

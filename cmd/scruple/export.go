@@ -46,7 +46,7 @@ func (a *app) export(o *opened) error {
 	if err != nil {
 		return err
 	}
-	if !own && (tally.Done < tally.Trials || toScore > 0) {
+	if tally.Done < tally.Trials || toScore > 0 {
 		a.warn("warning: run %s is unfinished: %d of %d trials done, answers without a score yet: %d", o.run.ID, tally.Done, tally.Trials, toScore)
 	}
 	switch {

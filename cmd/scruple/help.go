@@ -164,9 +164,7 @@ func offerNames(c *cobra.Command) {
 	case "stats":
 		first = procedure.Names()
 	case "import":
-		for _, s := range suites.All() {
-			first = append(first, mapped(s.Imports, func(i kit.Import) string { return i.Name })...)
-		}
+		first = mapped(importing(), func(i ownImport) string { return i.Name })
 	}
 	if first != nil {
 		c.ValidArgsFunction = func(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -179,12 +177,9 @@ func offerNames(c *cobra.Command) {
 	// The help of these flags lists their values: "terminal | markdown | json | html".
 	for _, name := range []string{"format", "table", "export"} {
 		if flag := c.Flags().Lookup(name); flag != nil {
-			var values []string
-			for v := range strings.SplitSeq(flag.Usage[strings.LastIndex(flag.Usage, ":")+1:], " | ") {
-				if word, _, _ := strings.Cut(strings.TrimSpace(v), ","); !strings.Contains(word, " ") {
-					values = append(values, word)
-				}
-			}
+			list := flag.Usage[strings.LastIndex(flag.Usage, ":")+1:]
+			values := mapped(strings.FieldsFunc(list, func(r rune) bool { return r == '|' || r == ',' }), strings.TrimSpace)
+			values = slices.DeleteFunc(values, func(v string) bool { return strings.Contains(v, " ") })
 			_ = c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/disk"
@@ -13,58 +14,57 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
-// importFormats lists the formats of all suites, for help.
-func importFormats() string {
-	var b strings.Builder
-	for _, s := range importing() {
-		for _, i := range s.Imports {
-			fmt.Fprintf(&b, "\n  %-9s (%s)  %s", i.Name, s.Name, i.Doc)
-		}
-	}
-	return b.String()
+// An ownImport is an import of a suite.
+type ownImport struct {
+	suite string
+	kit.Import
 }
 
-// importing lists the suites with their imports, among them those of results of other tools.
-func importing() []kit.Suite {
-	list := suites.All()
-	for i := range list {
-		if list[i].Name == "given" {
-			list[i].Imports = evallog.Imports()
+// importing lists the imports of all suites, among them those of results of other tools.
+func importing() (list []ownImport) {
+	for _, s := range suites.All() {
+		if s.Name == "given" {
+			s.Imports = evallog.Imports()
+		}
+		for _, i := range s.Imports {
+			list = append(list, ownImport{s.Name, i})
 		}
 	}
 	return list
 }
 
+// importFormats lists the formats of all suites, for help.
+func importFormats() string {
+	return strings.Join(mapped(importing(), func(i ownImport) string {
+		return fmt.Sprintf("\n  %-9s (%s)  %s", i.Name, i.suite, i.Doc)
+	}), "")
+}
+
 func (a *app) importData(o *opened) error {
 	format, paths, output, folder := o.arg, o.rest, o.text("out"), o.text("to")
 	opt := kit.ImportOptions{Limit: o.number("limit"), MaxText: o.number("max-text")}
-	for _, s := range importing() {
-		for _, i := range s.Imports {
-			if i.Name != format {
-				continue
-			}
-			if i.Folder != nil {
-				return a.importFolder(i, paths, output, folder, opt)
-			}
-			if folder != "" {
-				return fmt.Errorf("import: %s writes one file: give it with --out instead of --to", format)
-			}
-			if output == "" {
-				return errors.New("import: give the output file with --out")
-			}
-			data, report, err := converted(i, paths, output, opt)
-			if err != nil {
-				return fmt.Errorf("import: %w", err)
-			}
-			if err := writeInto(output, data, paths...); err != nil {
-				return err
-			}
-			return a.result(map[string]any{"files": []string{output}, "report": report}, func() {
-				a.say("%s\nwrote %s", strings.TrimRight(fmt.Sprint(report), "\n"), output)
-			})
-		}
+	known := importing()
+	at := slices.IndexFunc(known, func(i ownImport) bool { return i.Name == format })
+	switch {
+	case at < 0:
+		return fmt.Errorf("import: unknown format %q; see `scruple import --help`", format)
+	case known[at].Folder != nil:
+		return a.importFolder(known[at].Import, paths, output, folder, opt)
+	case folder != "":
+		return fmt.Errorf("import: %s writes one file: give it with --out instead of --to", format)
+	case output == "":
+		return errors.New("import: give the output file with --out")
 	}
-	return fmt.Errorf("import: unknown format %q; see `scruple import --help`", format)
+	data, report, err := converted(known[at].Import, paths, output, opt)
+	if err != nil {
+		return fmt.Errorf("import: %w", err)
+	}
+	if err := writeInto(output, data, paths...); err != nil {
+		return err
+	}
+	return a.result(map[string]any{"files": []string{output}, "report": report}, func() {
+		a.say("%s\nwrote %s", strings.TrimRight(fmt.Sprint(report), "\n"), output)
+	})
 }
 
 // importFolder writes a study of the results of another tool.

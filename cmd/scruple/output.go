@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/annotate"
+	"github.com/scruple-eval/scruple/internal/bundle"
 	"github.com/scruple-eval/scruple/internal/discipline"
 	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/experiment"
@@ -154,8 +155,8 @@ func checkOut(to string, from source) error {
 // checkResults returns an error if the reports of a study cannot be written, before
 // anything is paid.
 func (s source) checkResults(x *experiment.Experiment) error {
-	for _, f := range reportFiles(x) {
-		if err := (disk.File{Path: f.path, Allow: s.keeps(x)}).Check(); err != nil {
+	for _, f := range reportFiles(context.Background(), nil, x, nil, report.Report{}) { // their names
+		if err := (disk.File{Path: filepath.Join(resultsDir(x), f.Name), Allow: s.keeps(x)}).Check(); err != nil {
 			return x.File.Errorf("output.results_dir", "the results cannot be written: %w; give another folder, or output.generate_report: false", err)
 		}
 	}
@@ -231,79 +232,68 @@ func resultsDir(x *experiment.Experiment) string {
 	return x.File.Place(filepath.Join(dir, x.Study.Split))
 }
 
-// A reportFile is a file in the results folder of a study.
-type reportFile struct {
-	path  string
-	write func(ctx context.Context, w io.Writer, db *store.DB, r *store.Run, shown report.Report) error
+// outputsOf lists the report of a run in all formats, and tables.
+func outputsOf(ctx context.Context, db *store.DB, r *store.Run, shown report.Report, tables []string) []bundle.Output {
+	list := mapped(report.Formats(), func(f report.Format) bundle.Output {
+		return bundle.Output{Name: "report" + f.Ext, Write: func(w io.Writer) error { return f.Render(w, shown) }}
+	})
+	for _, table := range tables {
+		list = append(list, bundle.Output{Name: table + ".jsonl", Write: func(w io.Writer) error {
+			return experiment.WriteTable(ctx, w, db, r, table, experiment.JSONLines)
+		}})
+	}
+	return list
 }
 
-// reportFiles lists the report in every file format, and the raw answers if the study asks
-// for them.
-func reportFiles(x *experiment.Experiment) (list []reportFile) {
+// reportFiles lists the files in the results folder of a study: the report in every format of files,
+// and the raw answers if the study asks for them.
+func reportFiles(ctx context.Context, db *store.DB, x *experiment.Experiment, r *store.Run, shown report.Report) []bundle.Output {
 	if g := x.Study.Output.GenerateReport; g != nil && !*g {
 		return nil
 	}
-	dir := resultsDir(x)
-	for _, f := range report.Formats() {
-		if f.Name != "terminal" {
-			list = append(list, reportFile{filepath.Join(dir, "report"+f.Ext), func(_ context.Context, w io.Writer, _ *store.DB, _ *store.Run, shown report.Report) error {
-				return f.Render(w, shown)
-			}})
-		}
-	}
+	var tables []string
 	if x.Study.Output.SaveRaw {
-		for _, table := range []string{"outcomes", "scores"} {
-			list = append(list, reportFile{filepath.Join(dir, table+".jsonl"), func(ctx context.Context, w io.Writer, db *store.DB, r *store.Run, _ report.Report) error {
-				return experiment.WriteTable(ctx, w, db, r, table, experiment.JSONLines)
-			}})
-		}
+		tables = []string{"outcomes", "scores"}
 	}
-	return list
+	return slices.DeleteFunc(outputsOf(ctx, db, r, shown, tables), func(f bundle.Output) bool { return f.Name == "report.txt" })
 }
 
 // writeReports writes the files of a run and lists them.
 func writeReports(ctx context.Context, db *store.DB, r *experiment.Run, shown report.Report) (files []string, err error) {
 	keeps := source{path: r.File.Path, store: db.Path()}.keeps(r.Experiment)
-	for _, f := range reportFiles(r.Experiment) {
-		if err := os.MkdirAll(filepath.Dir(f.path), 0o755); err != nil {
+	dir := resultsDir(r.Experiment)
+	for _, f := range reportFiles(ctx, db, r.Experiment, r.Record, shown) {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return files, fmt.Errorf("creating the results folder: %w", err)
 		}
-		err := disk.File{Path: f.path, Allow: keeps}.Write(func(w io.Writer) error { return f.write(ctx, w, db, r.Record, shown) })
-		if err != nil {
+		path := filepath.Join(dir, f.Name)
+		if err := (disk.File{Path: path, Allow: keeps}).Write(f.Write); err != nil {
 			return files, err
 		}
-		files = append(files, f.path)
+		files = append(files, path)
 	}
 	return files, nil
 }
 
-// A rendering is the format and destination of a report.
-type rendering struct {
-	format, output string
-	verbose        bool
-}
-
-func (o *opened) rendering() rendering {
-	return rendering{format: o.text("format"), output: o.text("out")}
-}
-
-func (a *app) render(result report.Report, to rendering, from source) error {
+// render writes a report in the format and to the file of the flags.
+func (a *app) render(o *opened, result report.Report, verbose bool) error {
+	format := o.text("format")
 	if a.json {
-		to.format = "json"
+		format = "json"
 	}
 	write := func(w io.Writer, r report.Report) error {
-		o := a.terminal()
-		o.Verbose = to.verbose
-		return report.Terminal(w, r, o)
+		to := a.terminal()
+		to.Verbose = verbose
+		return report.Terminal(w, r, to)
 	}
-	if to.format != "terminal" {
+	if format != "terminal" {
 		formats := report.Formats()
-		i := slices.IndexFunc(formats, func(f report.Format) bool { return f.Name == to.format || f.Ext == "."+to.format })
+		i := slices.IndexFunc(formats, func(f report.Format) bool { return f.Name == format || f.Ext == "."+format })
 		if i < 0 {
 			known := mapped(formats, func(f report.Format) string { return f.Name })
-			return fmt.Errorf("--format %q: the formats are %s", to.format, strings.Join(known, ", "))
+			return fmt.Errorf("--format %q: the formats are %s", format, strings.Join(known, ", "))
 		}
 		write = formats[i].Render
 	}
-	return a.print(to.output, from, func(w io.Writer) error { return write(w, result) })
+	return a.print(o.text("out"), o.from, func(w io.Writer) error { return write(w, result) })
 }

@@ -24,8 +24,7 @@ import (
 )
 
 func (a *app) show(o *opened) error {
-	to := o.rendering()
-	query, err := queryOf(o, to)
+	query, err := queryOf(o)
 	if err == nil {
 		err = a.opens(o, shownRun)
 	}
@@ -33,7 +32,7 @@ func (a *app) show(o *opened) error {
 		return err
 	}
 	if query != nil {
-		return a.list(o, *query, to)
+		return a.list(o, *query)
 	}
 	which := experiment.Selection{Item: o.rest[0], Arms: o.rest[1:], Replicate: o.number("replicate"), Prompts: o.is("prompts")}
 	if err := o.x.CheckSelection(which); err != nil { // before the run has its say
@@ -47,7 +46,7 @@ func (a *app) show(o *opened) error {
 	if err != nil {
 		return err
 	}
-	return a.render(report.Report{Analysis: shown, Trials: true, Replicate: which.Replicate}, to, o.from)
+	return a.render(o, report.Report{Analysis: shown, Trials: true, Replicate: which.Replicate}, false)
 }
 
 // offerItems has the shell complete items and arms of the last run of a study.
@@ -70,7 +69,7 @@ func (a *app) offerItems(c *cobra.Command, given []string, begin string) (names 
 }
 
 // queryOf returns the query of the flags, or nil if they ask for no list.
-func queryOf(o *opened, to rendering) (*experiment.Query, error) {
+func queryOf(o *opened) (*experiment.Query, error) {
 	q := &experiment.Query{Worst: o.number("worst"), Arm: o.text("arm"), Against: o.text("against")}
 	for _, kind := range []eval.OutcomeKind{eval.Malformed, eval.Refused, eval.Failed} {
 		if o.is(string(kind)) {
@@ -80,7 +79,7 @@ func queryOf(o *opened, to rendering) (*experiment.Query, error) {
 	changed := o.cmd.Flags().Changed
 	lists := changed("worst") || len(q.Outcomes) > 0
 	switch {
-	case lists && to.format != "csv" && (changed("format") || changed("out")):
+	case lists && o.text("format") != "csv" && (changed("format") || changed("out")):
 		return nil, errors.New("show: a list is text, JSON with --json, or a file with --format csv: other formats, and --out without it, are for an item")
 	case lists && len(o.args) > 1:
 		return nil, fmt.Errorf("show: %s is an item to show, and the flags ask for a list: leave one out", o.args[1])
@@ -101,7 +100,7 @@ func queryOf(o *opened, to rendering) (*experiment.Query, error) {
 }
 
 // list prints a list of items or trials, with the command that shows each.
-func (a *app) list(o *opened, q experiment.Query, to rendering) error {
+func (a *app) list(o *opened, q experiment.Query) error {
 	r, err := o.attached()
 	if err != nil {
 		return err
@@ -120,8 +119,8 @@ func (a *app) list(o *opened, q experiment.Query, to rendering) error {
 		shown.Entries = append(shown.Entries, listed{e, a.again("show", o.arg, r.Record, o.db.Path(), rest...)})
 		shown.Wide = max(shown.Wide, utf8.RuneCountInString(say.PlainLine(e.Item)))
 	}
-	if to.format == "csv" && !a.json {
-		return a.print(to.output, o.from, func(w io.Writer) error { return shown.csv(a.csv(w, listColumns)) })
+	if o.text("format") == "csv" && !a.json {
+		return a.print(o.text("out"), o.from, func(w io.Writer) error { return shown.csv(a.csv(w, listColumns)) })
 	}
 	return a.answer(shown, "list", shown)
 }
@@ -187,9 +186,7 @@ func (a *app) report(o *opened) error {
 	if err != nil {
 		return err
 	}
-	to := o.rendering()
-	to.verbose = o.is("verbose")
-	return a.render(report.Report{Analysis: result.Analysis, Verdict: result.Verdict}, to, o.from)
+	return a.render(o, report.Report{Analysis: result.Analysis, Verdict: result.Verdict}, o.is("verbose"))
 }
 
 func (a *app) compare(o *opened) error {
@@ -199,11 +196,10 @@ func (a *app) compare(o *opened) error {
 	default:
 		return fmt.Errorf("--format %q: the formats are terminal, markdown, json", format)
 	}
-	to, fail := shownAs{o.text("metric"), strings.HasPrefix(format, "m")}, o.is("fail-on-regression")
 	if len(o.args) == 2 {
-		return a.compareRuns(o.ctx, o.arg, o.args[1], to, fail)
+		return a.compareRuns(o, o.arg, o.args[1])
 	}
-	if fail {
+	if o.is("fail-on-regression") {
 		return fmt.Errorf("compare --fail-on-regression %s: name two runs: of one, `scruple gate` decides by the rules of its study", o.arg)
 	}
 	if err := a.opens(o, aShownRun); err != nil {
@@ -213,18 +209,12 @@ func (a *app) compare(o *opened) error {
 	if err != nil {
 		return err
 	}
-	return a.showComparisons(report.Differences{Analysis: result.Analysis}, to)
-}
-
-// shownAs says which comparisons are shown, and how.
-type shownAs struct {
-	metric   string // "": of all
-	markdown bool
+	return a.showComparisons(o, report.Differences{Analysis: result.Analysis})
 }
 
 // showComparisons prints differences on one metric, or on all.
-func (a *app) showComparisons(d report.Differences, to shownAs) error {
-	shown, err := a.compared(d.Analysis, to.metric)
+func (a *app) showComparisons(o *opened, d report.Differences) error {
+	shown, err := a.compared(d.Analysis, o.text("metric"))
 	if err != nil {
 		return err
 	}
@@ -241,7 +231,7 @@ func (a *app) showComparisons(d report.Differences, to shownAs) error {
 	only := *d.Analysis
 	only.Comparisons = shown
 	d.Analysis = &only
-	if to.markdown {
+	if strings.HasPrefix(o.text("format"), "m") {
 		return d.Markdown(a.out)
 	}
 	return d.Terminal(a.out, a.terminal())
@@ -255,42 +245,35 @@ func (a *app) compared(all *analyse.Analysis, metric string) ([]analyse.Comparis
 		}
 	}
 	shown := []analyse.Comparison{}
+	var others []string // metrics
 	for _, k := range all.Comparisons {
 		if metric == "" || k.Metric == metric {
 			shown = append(shown, k)
+		} else if !slices.Contains(others, k.Metric) {
+			others = append(others, k.Metric)
 		}
 	}
-	return shown, checkCompared(all, metric)
-}
-
-// checkCompared returns an error if no comparison is on the metric.
-func checkCompared(a *analyse.Analysis, metric string) error {
-	var compared []string
-	for _, k := range a.Comparisons {
-		if !slices.Contains(compared, k.Metric) {
-			compared = append(compared, k.Metric)
-		}
+	_, known := all.Metric(metric)
+	switch run := all.Run.ID; {
+	case metric == "" || len(shown) > 0:
+		return shown, nil
+	case len(others) == 0:
+		return nil, fmt.Errorf("--metric %s: run %s has no comparisons; list arms under comparisons in the study", metric, run)
+	case known:
+		return nil, fmt.Errorf("--metric %s: run %s does not compare it; it compares %s", metric, run, strings.Join(others, ", "))
+	default:
+		return nil, fmt.Errorf("--metric: unknown metric %q%s; run %s compares %s", metric, text.DidYouMean(metric, others), run, strings.Join(others, ", "))
 	}
-	if metric == "" || slices.Contains(compared, metric) {
-		return nil
-	}
-	if len(compared) == 0 {
-		return fmt.Errorf("--metric %s: run %s has no comparisons; list arms under comparisons in the study", metric, a.Run.ID)
-	}
-	if _, ok := a.Metric(metric); ok {
-		return fmt.Errorf("--metric %s: run %s does not compare it; it compares %s", metric, a.Run.ID, strings.Join(compared, ", "))
-	}
-	return fmt.Errorf("--metric: unknown metric %q%s; run %s compares %s", metric, text.DidYouMean(metric, compared), a.Run.ID, strings.Join(compared, ", "))
 }
 
 // compareRuns compares the second run with the first.
-func (a *app) compareRuns(ctx context.Context, first, second string, to shownAs, fail bool) error {
-	older, err := a.side(ctx, first, second)
+func (a *app) compareRuns(o *opened, first, second string) error {
+	older, err := a.side(o.ctx, first, second)
 	if err != nil {
 		return err
 	}
 	defer older.DB.Close()
-	newer, err := a.side(ctx, second, first)
+	newer, err := a.side(o.ctx, second, first)
 	if err != nil {
 		return err
 	}
@@ -300,7 +283,7 @@ func (a *app) compareRuns(ctx context.Context, first, second string, to shownAs,
 		return err
 	}
 	defer x.Close()
-	result, err := x.CompareRuns(ctx, older, newer)
+	result, err := x.CompareRuns(o.ctx, older, newer)
 	if err != nil {
 		return err
 	}
@@ -310,8 +293,8 @@ func (a *app) compareRuns(ctx context.Context, first, second string, to shownAs,
 		}
 	}
 	trend := gate.TrendOf(result)
-	err = a.showComparisons(report.Differences{Analysis: result, Title: newer.Run.ID + " against " + older.Run.ID, Trend: &trend}, to)
-	if err == nil && fail && trend.ExitCode() != exitOK {
+	err = a.showComparisons(o, report.Differences{Analysis: result, Title: newer.Run.ID + " against " + older.Run.ID, Trend: &trend})
+	if err == nil && o.is("fail-on-regression") && trend.ExitCode() != exitOK {
 		return exit(trend.ExitCode(), nil)
 	}
 	return err

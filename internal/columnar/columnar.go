@@ -10,7 +10,6 @@ import (
 	"io"
 	"iter"
 	"reflect"
-	"slices"
 
 	"github.com/parquet-go/parquet-go"
 )
@@ -80,39 +79,27 @@ func set(field reflect.Value, c Column, v any) error {
 	if v == nil {
 		return nil
 	}
-	switch c.Kind {
-	case Text, ID:
-		s, ok := v.(string)
-		if !ok {
-			data, err := json.Marshal(v)
-			if err != nil {
-				return err
-			}
-			s = string(data)
-		}
-		field.Set(reflect.ValueOf(&s))
-		return nil
-	case Int:
-		if x, ok := v.(int); ok {
-			v = int64(x)
-		}
-		if x, ok := v.(int64); ok {
-			field.Set(reflect.ValueOf(&x))
-			return nil
-		}
-	default:
-		if slices.Contains([]reflect.Type{types[c.Kind], types[c.Kind].Elem()}, reflect.TypeOf(v)) {
-			if c.Kind == Vector {
-				field.Set(reflect.ValueOf(v))
-				return nil
-			}
-			p := reflect.New(types[c.Kind].Elem())
-			p.Elem().Set(reflect.ValueOf(v))
-			field.Set(p)
-			return nil
-		}
+	if n, ok := v.(int); ok {
+		v = int64(n)
 	}
-	return fmt.Errorf("writing column %s: a value of type %T", c.Name, v)
+	if _, is := v.(string); !is && (c.Kind == Text || c.Kind == ID) {
+		data, err := json.Marshal(v)
+		if err != nil {
+			return err
+		}
+		v = string(data)
+	}
+	value := reflect.ValueOf(v)
+	if c.Kind != Vector { // others point to their value
+		p := reflect.New(value.Type())
+		p.Elem().Set(value)
+		value = p
+	}
+	if value.Type() != types[c.Kind] {
+		return fmt.Errorf("writing column %s: a value of type %T", c.Name, v)
+	}
+	field.Set(value)
+	return nil
 }
 
 // Read reads a table without vectors: the names of its columns, and its rows, whose values are

@@ -189,30 +189,21 @@ func (a *Adder) points(scores []eval.Score) (points float64, why string) {
 // took adds what a trial took. own are its scores: a suite whose data say what an answer took
 // scores it itself.
 func (a *Adder) took(own []eval.Score, replicate int, t eval.Taken, points float64, why string) {
-	value := func(name string) (float64, string) {
-		if i := slices.IndexFunc(own, func(s eval.Score) bool { return s.Metric == name }); i >= 0 {
-			return own[i].Num, own[i].Unscored
-		}
-		return of(t, name)
-	}
 	for _, m := range a.Metrics {
 		s := eval.Score{Replicate: replicate, Metric: m.Name, Den: 1}
 		switch m.Name {
 		case Cost, Latency, Calls, TokensIn, TokensOut:
-			if slices.ContainsFunc(own, func(s eval.Score) bool { return s.Metric == m.Name }) {
+			x, unknown, scored := valueOf(own, t, m.Name)
+			if scored {
 				continue
 			}
-			s.Num, s.Unscored = of(t, m.Name)
+			s.Num, s.Unscored = x, unknown
 		case latency50, latency95:
-			var x float64
-			x, s.Unscored = value(Latency)
-			s.Row = eval.Row{x}
+			x, unknown, _ := valueOf(own, t, Latency)
+			s.Row, s.Unscored = eval.Row{x}, unknown
 		case costPerPoint:
-			var x float64
-			if x, s.Unscored = value(Cost); s.Unscored == "" {
-				s.Unscored = why
-			}
-			s.Row = eval.Row{x, points}
+			x, unknown, _ := valueOf(own, t, Cost)
+			s.Row, s.Unscored = eval.Row{x, points}, cmp.Or(unknown, why)
 		default:
 			continue
 		}
@@ -223,7 +214,17 @@ func (a *Adder) took(own []eval.Score, replicate int, t eval.Taken, points float
 	}
 }
 
-// of is what a trial took of one kind, or why it is not known. A trial without a call took
+// valueOf is what a trial took of one kind, or why it is not known: what the suite scored, or else
+// what the calls took.
+func valueOf(own []eval.Score, t eval.Taken, name string) (x float64, unknown string, scored bool) {
+	if i := slices.IndexFunc(own, func(s eval.Score) bool { return s.Metric == name }); i >= 0 {
+		return own[i].Num, own[i].Unscored, true
+	}
+	x, unknown = of(t, name)
+	return x, unknown, false
+}
+
+// of is what the calls of a trial took of one kind, or why it is not known. A trial without a call took
 // nothing, unless its answer was made elsewhere.
 func of(t eval.Taken, name string) (float64, string) {
 	switch {
@@ -253,13 +254,8 @@ func of(t eval.Taken, name string) (float64, string) {
 func Known(t eval.ScoredTrial) map[string]float64 {
 	known := map[string]float64{}
 	for _, name := range columns {
-		x, why := of(t.Taken, name)
-		if i := slices.IndexFunc(t.Scores, func(s eval.Score) bool { return s.Metric == name }); i >= 0 {
-			x, why = t.Scores[i].Num, t.Scores[i].Unscored
-		} else if t.Taken.Calls == 0 {
-			continue
-		}
-		if why == "" {
+		x, unknown, scored := valueOf(t.Scores, t.Taken, name)
+		if unknown == "" && (scored || t.Taken.Calls > 0) {
 			known[name] = x
 		}
 	}
@@ -270,23 +266,20 @@ func Known(t eval.ScoredTrial) map[string]float64 {
 // known, and those that failed, leave the case unscored.
 func (a *Adder) replicates(n, c, unknown, failed int) {
 	for _, m := range a.Metrics {
-		k, fewest := 0, 2
-		if digits, ok := strings.CutPrefix(m.Name, passAny); ok {
-			k, _ = strconv.Atoi(digits)
-		} else if digits, ok := strings.CutPrefix(m.Name, passAll); ok {
-			k, _ = strconv.Atoi(digits)
-		} else if m.Name != flakiness {
+		k, err := strconv.Atoi(strings.TrimPrefix(strings.TrimPrefix(m.Name, passAny), passAll))
+		if m.Name == flakiness {
+			k = 2
+		} else if err != nil {
 			continue
 		}
 		s := eval.Score{Metric: m.Name, Den: 1}
-		fewest = max(fewest, k)
 		switch {
 		case failed > 0:
 			s.Unscored = "a replicate failed"
 		case unknown > 0:
 			s.Unscored = fmt.Sprintf("a replicate has no score of %s", a.Primary.Name)
-		case n < fewest:
-			s.Unscored = fmt.Sprintf("fewer than %d replicates were answered", fewest)
+		case n < k:
+			s.Unscored = fmt.Sprintf("fewer than %d replicates were answered", k)
 		case m.Name == flakiness:
 			s.Num = 2 * float64(c) * float64(n-c) / (float64(n) * float64(n-1))
 		case strings.HasPrefix(m.Name, passAny):

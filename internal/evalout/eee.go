@@ -140,14 +140,13 @@ func eeeInstances(w io.Writer, r Run, a Arm, t eval.ScoredTrial, stamp string) (
 	if t.Outcome.Kind == eval.Failed { // the schema has no instance without a score
 		return 1, nil
 	}
-	names, by := values(t.Scores)
-	for _, name := range names {
-		x := by[name].number()
+	for _, v := range values(t.Scores) {
+		x := v.number()
 		if math.IsNaN(x) {
 			unscored++
 			continue
 		}
-		line["evaluation_name"], line["evaluation"] = name, object{"score": x, "is_correct": r.best(name, x)}
+		line["evaluation_name"], line["evaluation"] = v.Metric, object{"score": x, "is_correct": r.best(v.Metric, x)}
 		b, err := eval.EncodeJSON(line)
 		if err == nil {
 			_, err = w.Write(append(b, '\n'))

@@ -6,10 +6,10 @@
 package evalout
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
-	"io/fs"
 	"iter"
 	"maps"
 	"math"
@@ -47,9 +47,10 @@ type Arm struct {
 // Trials are the trials of a run, in the order of the plan.
 type Trials = iter.Seq2[eval.ScoredTrial, error]
 
-// value is the score of a trial by each metric: the sum of its fractions; NaN, with the reason,
+// A value is the score of a trial by a metric: the sum of its fractions; NaN, with the reason,
 // if one is missing.
 type value struct {
+	Metric string
 	eval.Fraction
 	Unscored string
 	Units    int
@@ -62,38 +63,33 @@ func (v value) number() float64 {
 	return v.Num / v.Den
 }
 
-// values are the scores of a trial by metric. Those of an estimator are no numbers of a trial.
-func values(scores []eval.Score) (names []string, by map[string]value) {
-	by = map[string]value{}
+// values are the scores of a trial, sorted by metric. Those of an estimator are no numbers of a trial.
+func values(scores []eval.Score) []value {
+	by := map[string]value{}
 	for _, s := range scores {
 		if s.Row != nil {
 			continue
 		}
 		v := by[s.Metric]
+		v.Metric = s.Metric
 		if s.Unscored != "" {
 			v.Unscored = s.Unscored
 		}
 		v.Num, v.Den, v.Units = v.Num+s.Num, v.Den+s.Den, v.Units+1
 		by[s.Metric] = v
 	}
-	return slices.Sorted(maps.Keys(by)), by
+	return slices.SortedFunc(maps.Values(by), func(a, b value) int { return cmp.Compare(a.Metric, b.Metric) })
 }
 
 // whole writes files that must not exist yet. They get their names when all of them are written.
 func whole(paths []string, write func(to []io.Writer) error) error {
 	to, written := make([]io.Writer, len(paths)), []string(nil)
-	absent := func(t disk.Target) error {
-		if t.Info != nil {
-			return fs.ErrExist
-		}
-		return nil
-	}
 	var open func(i int) error
 	open = func(i int) error {
 		if i == len(paths) {
 			return write(to)
 		}
-		err := disk.File{Path: paths[i], Allow: absent}.Write(func(w io.Writer) error {
+		err := disk.File{Path: paths[i], New: true}.Write(func(w io.Writer) error {
 			to[i] = w
 			return open(i + 1)
 		})

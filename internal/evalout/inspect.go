@@ -158,20 +158,18 @@ func (l *inspectLog) add(r Run, t eval.ScoredTrial) error {
 	}
 	answer := string(o.Data)
 	scores, brief := object{}, object{} // of the sample, and of its summary
-	names, by := values(t.Scores)
-	for _, name := range names {
-		v := by[name]
+	for _, v := range values(t.Scores) {
 		score := object{"value": any(v.number()), "metadata": object{"num": v.Num, "den": v.Den, "units": v.Units}}
 		if math.IsNaN(v.number()) {
 			score["value"], score["explanation"] = nan, "unscored: "+v.Unscored
 		} else if len(scores) == 0 {
 			score["answer"] = answer
 		}
-		scores[name], brief[name] = score, score
+		scores[v.Metric], brief[v.Metric] = score, score
 		if score["answer"] != nil {
 			short := maps.Clone(score)
 			short["answer"] = shorten(answer, longestText)
-			brief[name] = short
+			brief[v.Metric] = short
 		}
 	}
 	metadata, facts := object{"outcome": string(o.Kind)}, object{"outcome": string(o.Kind)}

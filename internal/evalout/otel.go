@@ -40,23 +40,19 @@ func OTel(send func(body []byte) error, r Run, trials Trials, calls iter.Seq2[ev
 		if failed != nil {
 			return spans, skipped, failed
 		}
-		of := func(c eval.Call) bool { return c.Trial == t.Trial }
 		for more && err == nil && r.Place(call.Trial) < r.Place(t.Trial) {
 			skipped++
 			call, err, more = next()
 		}
 		start, end := r.Created.UnixNano(), r.Created.UnixNano()
 		root := id(8, r.ID, t.Trial.String())
-		for first := true; more && err == nil && of(call); call, err, more = next() {
-			span := callSpan(r, call, root, content)
+		for first := true; more && err == nil && call.Trial == t.Trial; call, err, more = next() {
 			from, to := times(r, call)
-			if first || from < start {
-				start = from
+			if first {
+				start, end, first = from, to, false
 			}
-			if end = max(end, to); first {
-				end, first = to, false
-			}
-			batch = append(batch, span)
+			start, end = min(start, from), max(end, to)
+			batch = append(batch, callSpan(r, call, from, to, root, content))
 		}
 		if err != nil {
 			return spans, skipped, err
@@ -88,8 +84,7 @@ func times(r Run, c eval.Call) (start, end int64) {
 
 func traceOf(r Run, t eval.Trial) string { return id(16, r.ID, t.String()) }
 
-func callSpan(r Run, c eval.Call, parent string, content bool) object {
-	start, end := times(r, c)
+func callSpan(r Run, c eval.Call, start, end int64, parent string, content bool) object {
 	u := c.Response.Usage
 	list := attributes("gen_ai.operation.name", "chat", "gen_ai.provider.name", c.Provider, "gen_ai.request.model", c.Model, "gen_ai.response.model", c.Response.ModelVersion, "gen_ai.response.id", c.Response.RequestID,
 		"gen_ai.response.finish_reasons", finishReasons(&c.Response), "scruple.step", c.Step, "scruple.stage", string(c.Stage), "scruple.attempts", c.Attempts, "error.type", string(c.ErrKind), "scruple.reused_from", c.SourceRun)
@@ -148,10 +143,8 @@ func messages(r *eval.Response) string {
 func trialSpan(r Run, t eval.ScoredTrial, span string, start, end int64, content bool) object {
 	at := strconv.FormatInt(end, 10)
 	var events []object
-	names, by := values(t.Scores)
-	for _, name := range names {
-		v := by[name]
-		list := attributes("gen_ai.evaluation.name", name)
+	for _, v := range values(t.Scores) {
+		list := attributes("gen_ai.evaluation.name", v.Metric)
 		if x := orNil(v.number()); x != nil {
 			list = append(list, attributes("gen_ai.evaluation.score.value", x)...)
 		} else {

@@ -32,18 +32,13 @@ func (b *builder) arms() section {
 	} else {
 		s.Blocks = append(s.Blocks, block{Prose: "Trial outcomes: " + say.Plural(b.a.Run.Done, "trial", "trials") + " done, none malformed, refused, failed, repaired, truncated or unscored."})
 	}
-	if b.called() {
+	if slices.ContainsFunc(b.a.Arms, func(a analyse.Arm) bool { return a.Calls+a.JudgeCalls > 0 }) {
 		if b.a.Total != nil {
 			s.Blocks = append(s.Blocks, block{Prose: b.total()})
 		}
 		s.show(atLength, b.usage())
 	}
 	return s
-}
-
-// called reports whether any arm called a model.
-func (b *builder) called() bool {
-	return slices.ContainsFunc(b.a.Arms, func(a analyse.Arm) bool { return a.Calls+a.JudgeCalls > 0 })
 }
 
 // scoreBlocks have a table of the metrics that tell a reader something, and name the others: no

@@ -15,7 +15,7 @@ import (
 // A Baseline is an earlier run to compare with, for the comment on a pull request.
 type Baseline struct {
 	Run, Version string
-	Days         int // that its run began before
+	Days         int // that its run began before; below 0 after
 	*analyse.Changes
 }
 
@@ -85,8 +85,11 @@ func (m *markdown) fold(title string, write func()) {
 
 func (m *markdown) baseline(b *builder, base *Baseline, shown int) {
 	age := "of the same day"
-	if base.Days > 0 {
-		age = say.Plural(base.Days, "day", "days") + " older"
+	switch days := base.Days; {
+	case days > 0:
+		age = say.Plural(days, "day", "days") + " older"
+	case days < 0:
+		age = say.Plural(-days, "day", "days") + " newer"
 	}
 	m.b.WriteString("**" + inline("Against "+base.Run) + "** (" + inline(age+", scruple "+base.Version) + ")\n\n")
 	t := newTable("", "Arm", "Metric", ">Was", ">Now", ">Difference", b.ci, ">n")

@@ -213,9 +213,7 @@ func (b *builder) winsLegend(cs []analyse.Comparison) string {
 func comparisonReasons(c analyse.Comparison) []string {
 	undefined := !c.Diff.Defined() || !c.Low.Defined() || !c.High.Defined()
 	switch {
-	case c.Method == analyse.Descriptive && c.Diff.Defined():
-		return c.Warnings
-	case len(c.Warnings) > 0 || !undefined:
+	case len(c.Warnings) > 0 || !undefined || c.Method == analyse.Descriptive && c.Diff.Defined():
 		return c.Warnings
 	case c.Pairs == 0:
 		return []string{"undefined: no item has a value for both arms"}

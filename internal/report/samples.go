@@ -21,7 +21,6 @@ type samples struct {
 	List   []sample
 	Marked bool       // some texts have marks of evidence
 	Key    []toneName // of marks with tones
-	tones  []int      // of Key
 	Ranked bool       // best and worst of their arms
 }
 
@@ -44,7 +43,10 @@ type sample struct {
 }
 
 // A toneName is the name of a tone in the key of marks.
-type toneName struct{ Class, Name string }
+type toneName struct {
+	tone        int
+	Class, Name string
+}
 
 // A samplePage is a page of the source: its excerpt, and the whole page if the
 // excerpt skips text.
@@ -116,10 +118,9 @@ func (s *samples) add(pages []eval.ExhibitPage) {
 				continue
 			}
 			toned = true
-			name := toneName{toneClass(m.Tone), m.Kind}
-			at, found := slices.BinarySearchFunc(s.tones, m.Tone, cmp.Compare[int])
+			at, found := slices.BinarySearchFunc(s.Key, m.Tone, func(n toneName, tone int) int { return cmp.Compare(n.tone, tone) })
 			if !found {
-				s.tones, s.Key = slices.Insert(s.tones, at, m.Tone), slices.Insert(s.Key, at, name)
+				s.Key = slices.Insert(s.Key, at, toneName{m.Tone, toneClass(m.Tone), m.Kind})
 			}
 		}
 		s.Marked = s.Marked || !toned && p.Title == ""

@@ -197,11 +197,8 @@ func (t *table) trimmed() *table {
 	if none != nil {
 		t.Legend = append(t.Legend, "None: "+strings.Join(none, ", ")+".")
 	}
-	var all []string
-	for _, r := range t.Rows {
-		all = append(all, counts(r.Cells)...)
-	}
-	if all = factors(all, func(s string) string { return s }); len(all) == 1 {
+	all := counts(slices.Concat(mapped(t.Rows, func(r row) []cell { return r.Cells })...))
+	if len(all) == 1 {
 		for _, r := range t.Rows {
 			dropCounts(r.Cells)
 		}

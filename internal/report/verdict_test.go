@@ -94,6 +94,18 @@ func TestCommentSaysWhyThereIsNoInterval(t *testing.T) {
 	}
 }
 
+// A baseline may have begun after the run, which was resumed.
+func TestCommentSaysTheAgeOfTheBaseline(t *testing.T) {
+	r := load(t, "study")
+	for days, want := range map[int]string{0: "of the same day", 1: "1 day older", -3: "3 days newer"} {
+		base := &Baseline{Run: "main-1", Days: days, Changes: &analyse.Changes{Compared: r.Analysis}}
+		out := render(t, r, func(w io.Writer, r Report) error { return Comment(w, r, "study.yaml", base) })
+		if !strings.Contains(out, "("+want+", scruple") {
+			t.Errorf("no %q in %s", want, out)
+		}
+	}
+}
+
 // A diagnosis explains a verdict and decides nothing, so it is no failed test case.
 func TestJUnitSkipsDiagnoses(t *testing.T) {
 	for _, state := range []gate.State{gate.Pass, gate.Fail, gate.Undecided} {

@@ -195,18 +195,21 @@ func (v *Viewer) contest(r *request) (c contest, err error) {
 		run, arm string
 	}{{&c.A, "r", "a"}, {&c.B, "s", "b"}} {
 		id := cmp.Or(r.param(s.run), r.param("r"))
-		if s.to.Run, err = v.shownRun(r.Context(), id); err != nil {
-			return c, err
+		if s.to.Run, err = v.DB.Run(r.Context(), id); err == nil {
+			err = experiment.CheckShown(r.Context(), v.DB, s.to.Run)
 		}
-		if s.to.x, err = v.indexSoon(r.Context(), s.to.Run); err != nil {
+		if err == nil {
+			s.to.x, err = v.indexSoon(r.Context(), s.to.Run)
+		}
+		if err != nil {
 			return c, err
 		}
 		s.to.Arm = r.param(s.arm)
 	}
 	if c.A.Run.ID == c.B.Run.ID {
-		c.A.Arm, c.B.Arm = v.opponents(r.Context(), c.A)(c.A.Arm, c.B.Arm)
+		c.A.Arm, c.B.Arm = v.opponents(r.Context(), c.A, c.A.Arm, c.B.Arm)
 	} else {
-		c.A.Arm, _ = v.opponents(r.Context(), c.A)(cmp.Or(c.A.Arm, c.B.Arm), "")
+		c.A.Arm, _ = v.opponents(r.Context(), c.A, cmp.Or(c.A.Arm, c.B.Arm), "")
 		c.B.Arm = cmp.Or(c.B.Arm, c.A.Arm)
 		if c.Reworded, err = v.reworded(r.Context(), &c.A, &c.B); err != nil {
 			return c, err
@@ -234,9 +237,9 @@ func (v *Viewer) reworded(ctx context.Context, a, b *side) (int, error) {
 	return len(but), err
 }
 
-// opponents returns a function that completes two arms of a run: by the comparisons of its
+// opponents completes two arms of a run, of which one or both may be "": by the comparisons of its
 // study, primary ones first, else by the arms in the order of the plan.
-func (v *Viewer) opponents(ctx context.Context, of side) func(a, b string) (string, string) {
+func (v *Viewer) opponents(ctx context.Context, of side, a, b string) (string, string) {
 	var pairs []analyse.Pair
 	var order []string // calibration and baselines come last
 	arms := of.x.column("arm").words
@@ -259,23 +262,21 @@ func (v *Viewer) opponents(ctx context.Context, of side) func(a, b string) (stri
 	}
 	experiment.PrimaryFirst(pairs)
 	order = append(order, arms...)
-	for _, a := range order {
-		for _, b := range order {
-			pairs = append(pairs, analyse.Pair{A: a, B: b})
+	for _, one := range order {
+		for _, other := range order {
+			pairs = append(pairs, analyse.Pair{A: one, B: other})
 		}
 	}
-	return func(a, b string) (string, string) {
-		for _, p := range pairs {
-			switch {
-			case p.A == p.B || !slices.Contains(arms, p.A) || !slices.Contains(arms, p.B):
-			case (a == "" || a == p.A) && (b == "" || b == p.B):
-				return p.A, p.B
-			case (a == "" || a == p.B) && (b == "" || b == p.A):
-				return p.B, p.A
-			}
+	for _, p := range pairs {
+		switch {
+		case p.A == p.B || !slices.Contains(arms, p.A) || !slices.Contains(arms, p.B):
+		case (a == "" || a == p.A) && (b == "" || b == p.B):
+			return p.A, p.B
+		case (a == "" || a == p.B) && (b == "" || b == p.A):
+			return p.B, p.A
 		}
-		return a, cmp.Or(b, a) // unknown, or a run with one arm
 	}
+	return a, cmp.Or(b, a) // unknown, or a run with one arm
 }
 
 // params are the parameters of an address of the comparison, or of one about it.
@@ -360,20 +361,19 @@ type failingTable struct {
 	List            []failing
 }
 
-// failings counts by what is counted.
-type failings map[string]*failing
+// failings counts on both sides, by what is counted.
+type failings map[string][2]int
 
 func (f failings) add(what string, side, n int) {
-	if f[what] == nil {
-		f[what] = &failing{What: what}
-	}
-	*[]*int{&f[what].A, &f[what].B}[side] += n
+	counts := f[what]
+	counts[side] += n
+	f[what] = counts
 }
 
 // list has the most frequent ones first, and then the others as one.
 func (f failings) list() (list []failing) {
 	for _, name := range slices.Sorted(maps.Keys(f)) {
-		list = append(list, *f[name])
+		list = append(list, failing{name, f[name][0], f[name][1]})
 	}
 	slices.SortStableFunc(list, func(x, y failing) int { return cmp.Compare(y.A+y.B, x.A+x.B) })
 	if n := len(list) - mostProblems; n > 0 {
@@ -521,7 +521,7 @@ func (v *Viewer) failings(r *request, c contest, units bool) (tables []failingTa
 			by.add(strings.TrimSuffix(what[0]+": "+what[1], ": "), k, n)
 		}
 	}
-	if len(by) == 1 && by[string(eval.OK)] != nil {
+	if _, ok := by[string(eval.OK)]; ok && len(by) == 1 {
 		by = nil
 	}
 	for _, t := range []failingTable{{"By problem", "units of answers", "Problem", with.list()}, {"By outcome", "trials", "Outcome", by.list()}} {

@@ -186,8 +186,13 @@ func buildIndex(ctx context.Context, db *store.DB, run *store.Run, from, to int)
 // addScore adds a fraction to the sums of a trial.
 func (c *column) addScore(i int, num, den float64) {
 	first := math.IsNaN(c.numbers[i])
-	if c.den == nil && (!first || den != 1) {
-		c.spread()
+	if c.den == nil && (!first || den != 1) { // denominators are kept from here on
+		c.den = make([]float64, len(c.numbers))
+		for i, x := range c.numbers {
+			if !math.IsNaN(x) {
+				c.den[i] = 1
+			}
+		}
 	}
 	if first {
 		c.numbers[i] = 0
@@ -195,16 +200,6 @@ func (c *column) addScore(i int, num, den float64) {
 	c.numbers[i] += num
 	if c.den != nil {
 		c.den[i] += den
-	}
-}
-
-// spread begins to keep denominators.
-func (c *column) spread() {
-	c.den = make([]float64, len(c.numbers))
-	for i, x := range c.numbers {
-		if !math.IsNaN(x) {
-			c.den[i] = 1
-		}
 	}
 }
 
@@ -375,20 +370,15 @@ func (v *Viewer) ready(run *store.Run) (x *index, current bool) {
 	return x, current
 }
 
-// A filter is a condition on trials in the language of rules. The names are the columns
-// of an index and nothing else; the only function is missing.
-type filter struct {
-	program *vm.Program
-	reads   []*column
-}
-
 // longestFilter limits the text of a filter in bytes.
 const longestFilter = 4000
 
-// compile checks a filter. The error names what is wrong and what there is.
-func (x *index) compile(q string) (*filter, error) {
+// compile checks a filter, which is a condition on trials in the language of rules, and finds the columns
+// that it reads. The names are the columns of the index and nothing else; the only function is missing.
+// The error names what is wrong and what there is.
+func (x *index) compile(q string) (program *vm.Program, reads []*column, err error) {
 	if len(q) > longestFilter {
-		return nil, bad("the filter has %d bytes, the limit is %d", len(q), longestFilter)
+		return nil, nil, bad("the filter has %d bytes, the limit is %d", len(q), longestFilter)
 	}
 	env := map[string]any{}
 	for _, c := range x.columns {
@@ -399,7 +389,7 @@ func (x *index) compile(q string) (*filter, error) {
 		}
 	}
 	seen := &names{}
-	program, err := expr.Compile(q, expr.Env(env), expr.AsBool(), expr.DisableAllBuiltins(), expr.MaxNodes(500), expr.Patch(seen),
+	program, err = expr.Compile(q, expr.Env(env), expr.AsBool(), expr.DisableAllBuiltins(), expr.MaxNodes(500), expr.Patch(seen),
 		expr.Function("missing", func(args ...any) (any, error) {
 			n, ok := args[0].(float64)
 			return ok && math.IsNaN(n), nil
@@ -409,15 +399,14 @@ func (x *index) compile(q string) (*filter, error) {
 		for _, c := range x.columns {
 			known = append(known, c.name)
 		}
-		return nil, bad("filter: %v\nThe names are %s. Example: arm == %q && outcome != \"ok\"", err, strings.Join(known, ", "), "a")
+		return nil, nil, bad("filter: %v\nThe names are %s. Example: arm == %q && outcome != \"ok\"", err, strings.Join(known, ", "), "a")
 	}
-	f := &filter{program: program}
 	for _, c := range x.columns {
 		if slices.Contains(seen.list, c.name) {
-			f.reads = append(f.reads, c)
+			reads = append(reads, c)
 		}
 	}
-	return f, nil
+	return program, reads, nil
 }
 
 // names collects the identifiers of an expression.
@@ -429,14 +418,18 @@ func (n *names) Visit(node *ast.Node) {
 	}
 }
 
-// select returns the rows for which the filter holds.
-func (f *filter) rows(ctx context.Context, x *index) ([]int32, error) {
-	env := make(map[string]any, len(f.reads))
+// selected returns the rows for which a filter holds.
+func (x *index) selected(ctx context.Context, q string) ([]int32, error) {
+	program, reads, err := x.compile(q)
+	if err != nil {
+		return nil, err
+	}
+	env := make(map[string]any, len(reads))
 	var machine vm.VM
 	var list []int32
 	// Values of text are boxed once, not for every row.
-	boxed := make([][]any, len(f.reads))
-	for k, c := range f.reads {
+	boxed := make([][]any, len(reads))
+	for k, c := range reads {
 		for _, s := range c.words {
 			boxed[k] = append(boxed[k], s)
 		}
@@ -445,14 +438,14 @@ func (f *filter) rows(ctx context.Context, x *index) ([]int32, error) {
 		if i%4096 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		for k, c := range f.reads {
+		for k, c := range reads {
 			if c.text() {
 				env[c.name] = boxed[k][c.code(i)]
 			} else {
 				env[c.name] = c.numbers[i]
 			}
 		}
-		holds, err := machine.Run(f.program, env)
+		holds, err := machine.Run(program, env)
 		if err != nil {
 			return nil, bad("filter: %v", err)
 		}
@@ -576,11 +569,8 @@ func (x *index) order(ctx context.Context, q, sort string) ([]int32, error) {
 			rows[i] = int32(i)
 		}
 	} else {
-		f, err := x.compile(q)
-		if err != nil {
-			return nil, err
-		}
-		if rows, err = f.rows(ctx, x); err != nil {
+		var err error
+		if rows, err = x.selected(ctx, q); err != nil {
 			return nil, err
 		}
 	}

@@ -102,15 +102,6 @@ func shown(db *store.DB, page func(*request) error) func(*request) error {
 	}
 }
 
-// shownRun finds a run. One on TEST is not shown before it is finished.
-func (v *Viewer) shownRun(ctx context.Context, id string) (*store.Run, error) {
-	run, err := v.DB.Run(ctx, id)
-	if err == nil {
-		err = experiment.CheckShown(ctx, v.DB, run)
-	}
-	return run, err
-}
-
 // answer makes a handler of a page.
 func (v *Viewer) answer(page func(*request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {

@@ -25,19 +25,6 @@ func (v *Viewer) trial(r *request) (store.Row, error) {
 	return v.DB.Row(r.Context(), r.run, id)
 }
 
-// A ruling is a verdict on a trial.
-type ruling struct {
-	Unit, Step, By, Source, At, Text, Err string
-	Round                                 int
-}
-
-func rulings(list []eval.Verdict) (shown []ruling) {
-	for _, v := range list {
-		shown = append(shown, ruling{v.Unit, v.Step, v.By, string(v.Source), v.At, string(v.Data), v.Err, max(v.Round, 1)})
-	}
-	return shown
-}
-
 // trialData is the page of a trial.
 type trialData struct {
 	store.Row
@@ -52,7 +39,7 @@ type trialData struct {
 	Stored      string
 	Units       []unitScores
 	Metrics     []string
-	Rulings     []ruling
+	Rulings     []eval.Verdict
 	Calls       []call // the first of Total
 	Total       int
 	CallsOf     string
@@ -73,7 +60,7 @@ func (v *Viewer) trialPage(r *request) error {
 	if row.Kind != "" && err != nil {
 		return err
 	}
-	data.Outcome, data.Rulings = judged.Outcome, rulings(judged.Verdicts)
+	data.Outcome, data.Rulings = judged.Outcome, judged.Verdicts
 	if row.Kind != "" {
 		metrics := v.metrics(r.Context(), r.run)
 		exhibit, err := v.exhibit(r, r.run, row.Trial)
@@ -100,7 +87,7 @@ func (v *Viewer) trialPage(r *request) error {
 	}
 	data.Total = total
 	for _, c := range calls {
-		data.Calls = append(data.Calls, newCall(c, ""))
+		data.Calls = append(data.Calls, call{Call: c})
 	}
 	if data.Others, data.AllOfItem, err = v.others(r, row); err != nil {
 		return err
@@ -175,21 +162,18 @@ type unitScores struct {
 }
 
 func byUnit(scores []eval.Score) (metrics []string, units []unitScores) {
-	at, of := map[string]int{}, map[string]int{}
 	for _, s := range scores {
-		if _, ok := at[s.Metric]; !ok {
-			at[s.Metric] = len(metrics)
+		if !slices.Contains(metrics, s.Metric) {
 			metrics = append(metrics, s.Metric)
 		}
 	}
 	for _, s := range scores {
-		k, ok := of[s.Unit]
-		if !ok {
+		k := slices.IndexFunc(units, func(u unitScores) bool { return u.Unit == s.Unit })
+		if k < 0 {
 			k = len(units)
-			of[s.Unit] = k
 			units = append(units, unitScores{s.Unit, make([]string, len(metrics))})
 		}
-		units[k].Scores[at[s.Metric]] = scoreText(s)
+		units[k].Scores[slices.Index(metrics, s.Metric)] = scoreText(s)
 	}
 	return metrics, units
 }
@@ -209,44 +193,21 @@ func scoreText(s eval.Score) string {
 // A call as pages show it.
 type call struct {
 	eval.Call
-	Settings []eval.Part
-	Prompt   string // rebuilt
-	Cost     string
-	Tools    []tool
-	Sent     []attempt
-	Failed   string
+	Prompt string // rebuilt
 }
 
-type tool struct{ Name, Arguments string }
-
-type attempt struct {
-	At, Process, Result string
-}
-
-func newCall(c eval.Call, prompt string) call {
-	shown := call{Call: c, Prompt: prompt, Cost: "unknown", Failed: strings.TrimSpace(string(c.ErrKind) + " " + c.Err)}
+func (c call) Cost() string {
 	if cost, known := c.KnownCost(); known {
-		shown.Cost = fmt.Sprintf("$%.6f", cost)
+		return fmt.Sprintf("$%.6f", cost)
 	}
-	for _, p := range c.Parts {
-		if p.Name != "item" && p.Name != "replicate" {
-			shown.Settings = append(shown.Settings, p)
-		}
-	}
-	for _, t := range c.Response.ToolCalls {
-		shown.Tools = append(shown.Tools, tool{t.Name, indented(t.Arguments)})
-	}
-	for _, s := range c.Sent {
-		a := attempt{time.UnixMicro(s.At).UTC().Format("2006-01-02 15:04:05.000"), s.Process, "answered"}
-		switch {
-		case s.Err != "":
-			a.Result = string(s.Err)
-		case !s.Ended:
-			a.Result = "no end recorded"
-		}
-		shown.Sent = append(shown.Sent, a)
-	}
-	return shown
+	return "unknown"
+}
+
+func (c call) Failed() string { return strings.TrimSpace(string(c.ErrKind) + " " + c.Err) }
+
+// moment is a time of the journal.
+func moment(micros int64) string {
+	return time.UnixMicro(micros).UTC().Format("2006-01-02 15:04:05.000")
 }
 
 // indented formats JSON; other texts stay as they are.
@@ -312,7 +273,7 @@ func (v *Viewer) callsPage(r *request) error {
 		}
 	}
 	for _, c := range calls {
-		data.Calls = append(data.Calls, newCall(c, prompts[c.Stage][c.Step]))
+		data.Calls = append(data.Calls, call{c, prompts[c.Stage][c.Step]})
 	}
 	return v.render(r, "calls", data.Item+": calls", data)
 }

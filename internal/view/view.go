@@ -65,7 +65,9 @@ func New(ctx context.Context, o Options) (*Viewer, error) {
 		return nil, err
 	}
 	v.pages = template.Must(template.New("page").Funcs(template.FuncMap{
-		"show": say.Visible,
+		"show":     say.Visible,
+		"indented": indented,
+		"moment":   moment,
 	}).Parse(pages))
 	v.style = serve.NewAsset("style", "css", "text/css; charset=utf-8", report.Style()+keys.Style+ownStyle)
 	v.script = serve.NewAsset("view", "js", "text/javascript; charset=utf-8", keys.Script+script)
@@ -134,15 +136,15 @@ func (v *Viewer) runPage(r *request) error {
 		if data.Tally, err = v.tally(r.Context(), r.run); err != nil {
 			return err
 		}
-		if !unanalysed {
-			return v.render(r, "run", r.run.ID, data)
-		}
-		if now, ok := v.standing(r.Context(), r.run); ok && now.Missing == "" {
-			data.Running, data.Missing = &now, ""
-		} else if ok {
-			data.Missing += ". There are no running numbers: " + now.Missing
-		} else {
-			data.Scoring = true
+		if unanalysed {
+			switch now, ok := v.standing(r.Context(), r.run); {
+			case !ok:
+				data.Scoring = true
+			case now.Missing == "":
+				data.Running, data.Missing = &now, ""
+			default:
+				data.Missing += ". There are no running numbers: " + now.Missing
+			}
 		}
 	}
 	return v.render(r, "run", r.run.ID, data)
@@ -164,15 +166,10 @@ func (v *Viewer) behind(r *request, a *analyse.Analysis, b report.Behind) string
 	sort := ""
 	if b.Metric != "" {
 		name := identifier(b.Metric)
-		terms = append(terms, "!missing("+name+")")
-		if sort = name; !higherIsBetter(a, b.Metric) {
+		terms, sort = append(terms, "!missing("+name+")"), name
+		if m, ok := a.Metric(b.Metric); ok && !m.HigherIsBetter {
 			sort = "-" + name
 		}
 	}
 	return r.link([]string{"r", r.run.ID, "samples"}, "q", strings.Join(terms, " && "), "sort", sort)
-}
-
-func higherIsBetter(a *analyse.Analysis, metric string) bool {
-	m, ok := a.Metric(metric)
-	return !ok || m.HigherIsBetter
 }

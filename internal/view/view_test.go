@@ -396,9 +396,15 @@ func TestIndented(t *testing.T) {
 }
 
 func TestRulingsKeepTheRound(t *testing.T) {
-	got := rulings([]eval.Verdict{{By: "anna", Source: eval.ByHuman, Data: []byte("yes")}})
-	if diff := cmp.Diff([]ruling{{By: "anna", Source: "human", Text: "yes", Round: 1}}, got); diff != "" {
-		t.Error(diff)
+	v := newViewer(t, bigStore(t, 1))
+	var b strings.Builder
+	if err := v.pages.ExecuteTemplate(&b, "rulings", []eval.Verdict{{By: "anna", Source: eval.ByHuman, Data: []byte("yes")}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"<bdi>anna</bdi>", `<span class="tag">human</span>`, "<td>1</td>", "<code>yes</code>"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%s is not in %s", want, b.String())
+		}
 	}
 }
 
