@@ -28,10 +28,7 @@ func (t *Table) plain(data []byte) error {
 	if bytes.IndexByte(data, '\n') < 0 {
 		data = bytes.ReplaceAll(data, []byte("\r"), []byte("\n")) // of old Macs
 	}
-	t.text = slices.Clip(data)
-	if t.text == nil {
-		t.text = []byte{}
-	}
+	t.text = data
 	name := strings.TrimSuffix(strings.ToLower(t.File), ".gz")
 	ends := func(endings ...string) bool {
 		return slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(name, e) })

@@ -238,14 +238,8 @@ func readSheet(data []byte, name string) (*sheet, error) {
 		case "workbookPr":
 			p.from1904 = attribute(e, "date1904") == "1" || attribute(e, "date1904") == "true"
 		case "sheet":
-			id := ""
-			for _, a := range e.Attr { // r:id, beside sheetId
-				if a.Name.Local == "id" {
-					id = a.Value
-				}
-			}
 			names = append(names, attribute(e, "name"))
-			partOf[attribute(e, "name")] = own[id]
+			partOf[attribute(e, "name")] = own[attribute(e, "id")] // r:id
 		}
 		return nil
 	})
