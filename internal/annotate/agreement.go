@@ -99,15 +99,9 @@ func (r *Result) compare(source Source, fresh *freshness, q *study.Question, a, 
 	if a.work == b.work {
 		g.Again, g.A, g.B = true, g.A+", first", g.B+", again"
 	}
-	if skipped > 0 {
-		g.Notes = append(g.Notes, text.Plural(skipped, "subject that one of them skipped is", "subjects that one of them skipped are")+" not compared")
-	}
-	if open > 0 {
-		g.Notes = append(g.Notes, text.Plural(open, "subject without a number of both is", "subjects without a number of both are")+" not compared")
-	}
-	if stale > 0 {
-		g.Notes = append(g.Notes, text.Plural(stale, "subject is", "subjects are")+" left out: the study shows something else now")
-	}
+	count(&g.Notes, skipped, "subject that one of them skipped is", "subjects that one of them skipped are", " not compared")
+	count(&g.Notes, open, "subject without a number of both is", "subjects without a number of both are", " not compared")
+	count(&g.Notes, stale, "subject is", "subjects are", " left out: the study shows something else now")
 	if g.N == 0 {
 		r.leaveOut(g)
 		return g, nil
@@ -216,9 +210,7 @@ func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, fresh
 		return g.failed(c.err)
 	}
 	var counted []string
-	if stale > 0 {
-		counted = append(counted, text.Plural(stale, "subject is", "subjects are")+" left out: the answer that the person saw was replaced")
-	}
+	count(&counted, stale, "subject is", "subjects are", " left out: the answer that the person saw was replaced")
 	if len(all.pairs) == 0 {
 		g := r.agreement("automatic", w.Person, q.Text, 0)
 		g.Notes = counted
@@ -226,7 +218,7 @@ func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, fresh
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(others)) {
-		counted = append(counted, fmt.Sprintf("%s: the automatic result is %s, which counts as %s", text.Plural(others[name], "subject", "subjects"), name, last))
+		count(&counted, others[name], "subject", "subjects", ": the automatic result is %s, which counts as %s", name, last)
 	}
 	if err := add("automatic", all, counted...); err != nil || len(others) == 0 || len(decided.pairs) == 0 {
 		return err

@@ -389,6 +389,13 @@ func (g *Agreement) byLabel(label string, both, marks int, kappa eval.Number) {
 // dice is 2a/(2a+b+c) of marks that both made and of all.
 func dice(both, marks int) eval.Number { return eval.Number(2 * float64(both) / float64(marks)) }
 
+// count adds to a list what is said of a number of things, unless there are none.
+func count(list *[]string, n int, one, many, format string, args ...any) {
+	if n > 0 {
+		*list = append(*list, text.Plural(n, one, many)+fmt.Sprintf(format, args...))
+	}
+}
+
 func one(yes bool) int {
 	if yes {
 		return 1
@@ -565,7 +572,7 @@ func (c *comparison) units(equal []bool) {
 
 func (g *Agreement) small() {
 	if g.N < small {
-		g.Notes = append(g.Notes, fmt.Sprintf("%s: a screen, not a measurement; the interval says what is known", text.Plural(g.N, "subject", "subjects")))
+		count(&g.Notes, g.N, "subject", "subjects", ": a screen, not a measurement; the interval says what is known")
 	}
 }
 
