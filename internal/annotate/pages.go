@@ -213,13 +213,9 @@ func (s *Server) subject(w http.ResponseWriter, r *http.Request, d *desk) error 
 		return err
 	}
 	session, _ := d.session()
-	p := subjectPage{Depth: depth, Title: s.title(d, k), Task: d.task, Person: d.work.Person, Shown: shown, Rows: shown.rows(), Session: session, Break: d.untilBreak(),
+	p := subjectPage{Depth: depth, Title: s.title(d, k), Task: d.task, Person: d.work.Person, Shown: shown, Rows: shown.rows, Session: session, Break: d.untilBreak(),
 		Again: k.pass == passAgain, Marks: slices.ContainsFunc(d.task.Ask, func(q study.Question) bool { return q.Type == "span" }),
 		Document: d.key(slot{subject: Subject{Item: k.subject.Item}}), Gold: makesGold(d.task)}
-	if decides { // what the decision is about comes first
-		n := len(p.Rows) - max(1, len(ev.take)-1) // the first two are side by side
-		p.Rows = slices.Concat(p.Rows[n:], p.Rows[:n])
-	}
 	beside := []slot{k}
 	if k.pass == passFirst && ofUnits(d.task) {
 		beside, at = d.beside(k)

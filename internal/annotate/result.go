@@ -176,6 +176,7 @@ func (c *Coding) showAll(shown Shown, t study.Task, source GoldMaker, seed int64
 	if ev.Reversed = stable.Random(seed, "adjudicate", t.Name, c.Subject.String()).IntN(2) == 1; ev.Reversed {
 		slices.Reverse(different)
 	}
+	var rows []row // what the decision is about comes first
 	for i, e := range different {
 		side := func(label string) string { return c.Subject.sideOf(label, ev.Swapped) }
 		ev.take = append(ev.take, e.onSides(t, side))
@@ -183,8 +184,15 @@ func (c *Coding) showAll(shown Shown, t study.Task, source GoldMaker, seed int64
 		if c.Subject.Other != "" && e.Swapped != ev.Swapped {
 			said += "\nThe texts of this judgement were written with A and B the other way round."
 		}
-		shown.Parts = append(shown.Parts, Part{Name: "Judgement " + letter(i), Text: said})
+		name := "Judgement " + letter(i)
+		shown.Parts = append(shown.Parts, Part{Name: name, Text: said})
+		if i == 1 { // side by side
+			rows = []row{{Name: "Judgement", Texts: append(rows[0].Texts, said)}}
+		} else {
+			rows = append(rows, row{Name: name, Texts: []string{said}})
+		}
 	}
+	shown.rows = append(rows, shown.rows...)
 	return shown
 }
 
