@@ -440,14 +440,12 @@ func (s *Server) read(x *taskState, compare bool) error {
 		x.Lock = &locks[len(locks)-1]
 	}
 	r, err := s.place.Result(x.Task, s.source)
-	var unused *NotStartedError
-	if x.Unused = errors.As(err, &unused); x.Unused && x.Queue != "" {
+	switch x.Unused = errors.As(err, new(*NotStartedError)); {
+	case x.Unused && x.Queue != "":
 		return (&Queue{}).drawStrata(x.Task, s.source) // why it is not open yet
-	}
-	if err != nil {
-		if x.Unused {
-			return nil
-		}
+	case x.Unused:
+		return nil
+	case err != nil:
 		return err
 	}
 	x.Missing, x.Settled, x.Aside, x.Subjects = r.Missing, len(r.Settled), r.Aside, len(r.queue.Subjects)
@@ -547,9 +545,8 @@ func (s *Server) lock(r *http.Request, d *declared) (l Lock, err error) {
 		return l, err
 	}
 	l, err = s.place.Lock(result, gold, d.Name, d.Declaration, s.source.Items())
-	var broken *ledger.BrokenError
 	switch {
-	case errors.As(err, &broken):
+	case errors.As(err, new(*ledger.BrokenError)):
 		return l, err
 	case err != nil:
 		return l, refuse(http.StatusConflict, "%v", err)

@@ -187,8 +187,7 @@ func unlocked(s *Server, depth string, show func(w http.ResponseWriter, r *http.
 // told is what an error says to whoever asks. Only a refusal is written for people: other
 // errors can name items, arms and models.
 func (s *Server) told(r *http.Request, err error) string {
-	var refused *refusal
-	if errors.As(err, &refused) || serve.HolderOf(r) == Owner {
+	if errors.As(err, new(*refusal)) || serve.HolderOf(r) == Owner {
 		return err.Error()
 	}
 	s.place.report(err)
@@ -211,8 +210,7 @@ func render(w http.ResponseWriter, status int, name string, data any) error {
 }
 
 func statusOf(err error) int {
-	var refused *refusal
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*refusal](err); ok {
 		return refused.status
 	}
 	return http.StatusInternalServerError
@@ -243,8 +241,7 @@ func post[T, Said any](s *Server, not string, do func(r *http.Request, body *T) 
 
 func read(r *http.Request, into any) error {
 	data, err := io.ReadAll(r.Body)
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return refuse(http.StatusRequestEntityTooLarge, "an answer may have %d bytes", tooLarge.Limit)
 	}
 	if err != nil {

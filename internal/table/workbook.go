@@ -68,7 +68,7 @@ func (s *sheet) fault(at, format string, args ...any) {
 // workbook reads a sheet.
 func (t *Table) workbook(name string, data []byte) error {
 	out, err := Reader().Run(data, name)
-	if e := limited.Exceeded(""); errors.As(err, &e) {
+	if e, ok := errors.AsType[limited.Exceeded](err); ok {
 		err = fmt.Errorf("the workbook is damaged or too large: %w: save the sheet as CSV", e)
 	}
 	if err != nil {

@@ -220,7 +220,7 @@ func pages(in pdfium.Pdfium, data []byte, read func()) (string, error) {
 		if err == nil {
 			text, err = p.text()
 		}
-		if many := (unmapped{}); errors.As(err, &many) {
+		if many, ok := errors.AsType[unmapped](err); ok {
 			return "", fmt.Errorf("page %d: %w", i+1, many)
 		}
 		if err != nil {
