@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"text/template"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -240,18 +239,8 @@ func (g *Agreement) Kind() string {
 //go:embed texts.tmpl
 var textTemplates string
 
-var texts = sync.OnceValue(func() *template.Template {
-	own := template.FuncMap{"decimals": decimals, "plural": text.Plural}
-	return template.Must(template.New("").Funcs(own).Parse(textTemplates))
-})
-
-func written(name string, data any) string {
-	var b strings.Builder
-	if err := texts().ExecuteTemplate(&b, name, data); err != nil {
-		panic("annotate: " + err.Error()) // the templates are ours
-	}
-	return b.String()
-}
+// written is one of the texts.
+var written = text.Templates(textTemplates, template.FuncMap{"decimals": decimals})
 
 // String is the agreement as text. Its table has the labels that one of the two gave: one of many
 // codes is in few answers.
