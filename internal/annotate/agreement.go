@@ -37,9 +37,9 @@ func (s series) skipped(subject Subject) bool {
 
 // Agreements compares all pairs of people, and the rounds of each person, on each
 // question but those for text. A task that makes gold has also a comparison of the gold
-// as a whole. The source shows the texts of passages. Practice has no agreement. What has answers
-// that cannot be compared is in [Result.Uncompared].
-func (r *Result) Agreements(source Source) (list []Agreement, err error) {
+// as a whole. Practice has no agreement. What has answers that cannot be compared is in
+// [Result.Uncompared].
+func (r *Result) Agreements() (list []Agreement, err error) {
 	r.Uncompared = nil
 	if r.Task.Practice {
 		r.Uncompared = []string{"practice counts in no agreement"}
@@ -52,10 +52,9 @@ func (r *Result) Agreements(source Source) (list []Agreement, err error) {
 		}
 		pairs = append(pairs, [2]series{{w, passFirst}, {w, passAgain}})
 	}
-	fresh := newFreshness(r.Task, source)
 	for _, p := range pairs {
 		for _, q := range compared(r.Task) {
-			g, err := r.compare(source, fresh, q, p[0], p[1])
+			g, err := r.compare(q, p[0], p[1])
 			if err != nil {
 				return nil, err
 			}
@@ -64,13 +63,13 @@ func (r *Result) Agreements(source Source) (list []Agreement, err error) {
 			}
 		}
 	}
-	err = r.compareAutomatic(&list, source)
+	err = r.compareAutomatic(&list)
 	return list, err
 }
 
 // compare compares two series on a question, or on gold as a whole. Answers to what the study
 // no longer shows may be about two texts.
-func (r *Result) compare(source Source, fresh *freshness, q *study.Question, a, b series) (Agreement, error) {
+func (r *Result) compare(q *study.Question, a, b series) (Agreement, error) {
 	var pairs []pair
 	open, stale, skipped := 0, 0, 0
 	for _, s := range r.queue.Subjects {
@@ -81,7 +80,7 @@ func (r *Result) compare(source Source, fresh *freshness, q *study.Question, a, 
 		if x == nil || y == nil || q != nil && (!q.Applies(x.Answer.Text) || !q.Applies(y.Answer.Text)) {
 			continue
 		}
-		if !fresh.has(x) || !fresh.has(y) {
+		if !r.fresh.has(x) || !r.fresh.has(y) {
 			stale++
 			continue
 		}
@@ -105,7 +104,7 @@ func (r *Result) compare(source Source, fresh *freshness, q *study.Question, a, 
 		r.leaveOut(g)
 		return g, nil
 	}
-	err := g.failed(g.compute(r.Task, source, q, pairs))
+	err := g.failed(g.compute(r.Task, r.source, q, pairs))
 	return g, err
 }
 
@@ -130,12 +129,12 @@ func (g *Agreement) failed(err error) error {
 // compareAutomatic compares the first answers of each person about the subjects that were
 // drawn for it with the automatic result, if the groups of the queue are options of the
 // first question. A queue that cannot be made now leaves this comparison out.
-func (r *Result) compareAutomatic(list *[]Agreement, source Source) error {
+func (r *Result) compareAutomatic(list *[]Agreement) error {
 	q := r.Task.Ask[0]
 	if q.Type != "choice" || !slices.ContainsFunc(r.queue.Strata, func(s string) bool { return slices.Contains(q.Options, s) }) {
 		return nil
 	}
-	queued, err := source.Queue(r.Task.Queue)
+	queued, err := r.source.Queue(r.Task.Queue)
 	if err != nil { // for now: the run is unfinished, or a label is in doubt
 		g := r.agreement("people", "the automatic result", q.Text, 0)
 		g.Notes = []string{err.Error()}
@@ -146,9 +145,8 @@ func (r *Result) compareAutomatic(list *[]Agreement, source Source) error {
 	for _, x := range queued {
 		now[x.Trial] = x.Stratum
 	}
-	fresh := newFreshness(r.Task, source)
 	for _, w := range r.Everyone {
-		if err := r.compareWith(list, now, fresh, w); err != nil {
+		if err := r.compareWith(list, now, w); err != nil {
 			return err
 		}
 	}
@@ -169,7 +167,7 @@ func (m *matched) add(e *Event, auto, said string) {
 // saw: those of the draw may be of answers that were asked anew, or of other settings.
 // Groups that are not options are counted as the last option, as a second agreement
 // without them shows.
-func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, fresh *freshness, w *Work) error {
+func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, w *Work) error {
 	q := r.Task.Ask[0]
 	last := q.Options[len(q.Options)-1]
 	var all, decided matched
@@ -181,7 +179,7 @@ func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, fresh
 			continue
 		}
 		stratum, queued := now[e.Subject.trial()]
-		if !queued || !fresh.has(e) {
+		if !queued || !r.fresh.has(e) {
 			stale++
 			continue
 		}
@@ -283,14 +281,13 @@ func (r *Result) Positions() (list []Position) {
 	if r.Task.Of != "pair" || r.Task.Ask[0].Type != "choice" {
 		return nil
 	}
-	fresh := newFreshness(r.Task, r.source)
 	for _, w := range r.Everyone {
 		p := Position{Task: r.Task.Name, Person: w.Person}
 		for _, g := range w.order {
 			if g.pass != passFirst || g.First == nil || g.First.Sighted {
 				continue
 			}
-			if !fresh.has(g.First) {
+			if !r.fresh.has(g.First) {
 				p.Stale++
 				continue
 			}

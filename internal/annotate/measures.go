@@ -588,24 +588,16 @@ func double(ci stats.Interval) string {
 	return fmt.Sprintf("aim of double annotation, more than %.0f %%: %s", 100*doubleCoded, said)
 }
 
-// Met reports whether kappa reaches the target. ok is false without a target or kappa.
-func (g *Agreement) Met() (met, ok bool) {
-	kappa := g.Measure(Cohen)
-	if g.Target == nil || kappa == nil || math.IsNaN(kappa.Value) {
-		return false, false
-	}
-	const rounding = 1e-12 // 0.8 from whole numbers may be a bit less
-	return kappa.Value >= *g.Target-rounding, true
-}
-
 // Standing compares kappa and its interval with the target.
 func (g *Agreement) Standing() string {
-	met, ok := g.Met()
-	if !ok {
+	kappa := g.Measure(Cohen)
+	if g.Target == nil || kappa == nil || math.IsNaN(kappa.Value) {
 		return "kappa is undefined: it cannot be compared with a target"
 	}
+	const rounding = 1e-12 // 0.8 from whole numbers may be a bit less
+	met := kappa.Value >= *g.Target-rounding
 	s := fmt.Sprintf("kappa %s the target of %.2f", map[bool]string{true: "reaches", false: "is below"}[met], *g.Target)
-	switch ci := g.Measure(Cohen).CI; {
+	switch ci := kappa.CI; {
 	case math.IsNaN(ci.Low):
 		s += "; it has no interval here, see that of the percentage"
 	case ci.Low >= *g.Target:

@@ -481,7 +481,7 @@ func (s *Server) read(x *taskState, compare bool) error {
 	}
 	var problems []error
 	if x.Lock == nil && len(r.Missing) == 0 {
-		gold, err := r.Gold(s.source)
+		gold, err := r.Gold()
 		if err == nil {
 			x.File, err = s.place.freeFile(r, gold)
 		}
@@ -489,7 +489,7 @@ func (s *Server) read(x *taskState, compare bool) error {
 	}
 	if compare {
 		x.Positions = r.Positions()
-		x.Agreements, err = r.Agreements(s.source)
+		x.Agreements, err = r.Agreements()
 		x.Uncompared = r.Uncompared
 	}
 	return errors.Join(append(problems, err)...)
@@ -540,7 +540,7 @@ func (s *Server) lock(r *http.Request, d *declared) (l Lock, err error) {
 	if err != nil {
 		return l, err
 	}
-	gold, err := result.Gold(s.source)
+	gold, err := result.Gold()
 	if err != nil {
 		return l, err
 	}

@@ -284,6 +284,7 @@ type Result struct {
 	Uncompared []string
 
 	source Source
+	fresh  *freshness
 	gone   map[Subject]error
 	first  string // who answers all subjects
 	queue  *Queue
@@ -309,7 +310,7 @@ func (p Place) Result(t study.Task, source Source) (*Result, error) {
 	if q == nil {
 		return nil, &NotStartedError{t.Name}
 	}
-	r := &Result{Task: t, source: source, gone: map[Subject]error{}, queue: q, now: p.Now()}
+	r := &Result{Task: t, source: source, fresh: newFreshness(t, source), gone: map[Subject]error{}, queue: q, now: p.Now()}
 	if r.Everyone, err = p.Everyone(t.Name); err != nil {
 		return nil, err
 	}
@@ -318,13 +319,12 @@ func (p Place) Result(t study.Task, source Source) (*Result, error) {
 	}
 	skipped, open, anew, alone, outdated, texts := 0, 0, 0, 0, 0, 0
 	var stale []string
-	fresh := newFreshness(t, source)
 	for c := range codings(t, source, q.Subjects, r.Everyone) {
 		switch {
-		case fresh.gone(c.Subject):
+		case r.fresh.gone(c.Subject):
 			r.gone[c.Subject] = eval.ErrGone
 			r.Aside++
-		case c.stale(fresh):
+		case c.stale(r.fresh):
 			stale = append(stale, c.Subject.String())
 		case c.Final != nil:
 			e := c.Final.Final
@@ -394,8 +394,8 @@ func (r *Result) StudyGold() bool { return makesGold(r.Task) || r.file != "" }
 
 // Gold is the file of the settled answers: gold in the suite's format if the task is
 // of kind gold, gold of whole items if the suite has such, else the answers as they are.
-func (r *Result) Gold(source GoldMaker) (data []byte, err error) {
-	keeper := source.Keeper()
+func (r *Result) Gold() (data []byte, err error) {
+	keeper := r.source.Keeper()
 	switch {
 	case keeper != nil && r.Task.Kind == "assessment" && r.Task.Of == "item" && !r.Task.Practice:
 		var settled []eval.ItemGold
@@ -419,7 +419,7 @@ func (r *Result) Gold(source GoldMaker) (data []byte, err error) {
 		for ; i < len(r.Settled) && r.Settled[i].Subject.Item == item; i++ {
 			of = append(of, r.Settled[i].Answer.unitGold(r.Settled[i].Subject.Unit))
 		}
-		line, err := source.Gold(item, of)
+		line, err := r.source.Gold(item, of)
 		if err != nil {
 			return nil, fmt.Errorf("the gold of %s: %w", item, err)
 		}
