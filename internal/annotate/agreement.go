@@ -153,16 +153,6 @@ func (r *Result) compareAutomatic(list *[]Agreement) error {
 	return nil
 }
 
-// matched are automatic results with what a person said, by subject.
-type matched struct {
-	auto, person []string
-	pairs        []pair
-}
-
-func (m *matched) add(e *Event, auto, said string) {
-	m.auto, m.person, m.pairs = append(m.auto, auto), append(m.person, said), append(m.pairs, pair{subject: *e.Subject})
-}
-
 // compareWith compares a person with the automatic results of the answers that the person
 // saw: those of the draw may be of answers that were asked anew, or of other settings.
 // Groups that are not options are counted as the last option, as a second agreement
@@ -170,7 +160,7 @@ func (m *matched) add(e *Event, auto, said string) {
 func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, w *Work) error {
 	q := r.Task.Ask[0]
 	last := q.Options[len(q.Options)-1]
-	var all, decided matched
+	var all, decided []pair
 	others := map[string]int{}
 	stale := 0
 	for _, i := range r.queue.Check {
@@ -183,32 +173,28 @@ func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, w *Wo
 			stale++
 			continue
 		}
-		said := e.label(r.Task, q)
-		if said == "" { // left open
+		if e.label(r.Task, q) == "" { // left open
 			continue
 		}
-		if slices.Contains(q.Options, stratum) {
-			decided.add(e, stratum, said)
+		auto := &Event{Subject: e.Subject, Answer: Answer{}}
+		if auto.Answer.put(q.Name, stratum); slices.Contains(q.Options, stratum) {
+			decided = append(decided, pair{*e.Subject, auto, e})
 		} else {
 			others[stratum]++
-			stratum = last
+			auto.Answer.put(q.Name, last)
 		}
-		all.add(e, stratum, said)
+		all = append(all, pair{*e.Subject, auto, e})
 	}
-	add := func(name string, m matched, notes ...string) error {
-		g := r.agreement(name, w.Person, q.Text, len(m.pairs))
-		g.Automatic, g.Labels = true, q.Options
-		c := comparison{Agreement: &g, pairs: m.pairs}
-		c.labels(m.auto, m.person)
-		c.same(equals(m.auto, m.person))
-		g.Notes = append(g.Notes, notes...)
-		g.small()
+	add := func(name string, pairs []pair, notes ...string) error {
+		g := r.agreement(name, w.Person, q.Text, len(pairs))
+		g.Automatic = true
+		err := g.failed(g.compute(r.Task, r.source, &q, pairs, notes...))
 		*list = append(*list, g)
-		return g.failed(c.err)
+		return err
 	}
 	var counted []string
 	count(&counted, stale, "subject is", "subjects are", " left out: the answer that the person saw was replaced")
-	if len(all.pairs) == 0 {
+	if len(all) == 0 {
 		g := r.agreement("automatic", w.Person, q.Text, 0)
 		g.Notes = counted
 		r.leaveOut(g)
@@ -217,7 +203,7 @@ func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, w *Wo
 	for _, name := range slices.Sorted(maps.Keys(others)) {
 		count(&counted, others[name], "subject", "subjects", ": the automatic result is %s, which counts as %s", name, last)
 	}
-	if err := add("automatic", all, counted...); err != nil || len(others) == 0 || len(decided.pairs) == 0 {
+	if err := add("automatic", all, counted...); err != nil || len(others) == 0 || len(decided) == 0 {
 		return err
 	}
 	return add("automatic, decided ones", decided)

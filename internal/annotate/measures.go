@@ -178,7 +178,8 @@ type comparison struct {
 
 func (c *comparison) check(err error) { c.err = cmp.Or(c.err, err) }
 
-func (g *Agreement) compute(t study.Task, source Source, q *study.Question, pairs []pair) error {
+// compute sets the measures, with notes before that on few subjects.
+func (g *Agreement) compute(t study.Task, source Source, q *study.Question, pairs []pair, notes ...string) error {
 	c := &comparison{Agreement: g, task: t, q: q, pairs: pairs}
 	equal := make([]bool, len(pairs))
 	for i, p := range pairs {
@@ -202,7 +203,10 @@ func (g *Agreement) compute(t study.Task, source Source, q *study.Question, pair
 	if q == nil {
 		g.Notes = append(g.Notes, double(g.Measures[0].CI))
 	}
-	g.small()
+	g.Notes = append(g.Notes, notes...)
+	if g.N < small {
+		count(&g.Notes, g.N, "subject", "subjects", ": a screen, not a measurement; the interval says what is known")
+	}
 	return c.err
 }
 
@@ -288,10 +292,10 @@ func (c *comparison) choices() {
 	c.addSets("options that both chose", chosen)
 }
 
-// codeSets compares the sets of codes of failures, for kappa of the primary code alone
-// counts the same codes in another order as a difference.
+// codeSets compares the sets of codes that people gave to failures, for kappa of the primary code
+// alone counts the same codes in another order as a difference.
 func (c *comparison) codeSets() {
-	if c.task.Kind == "failure" && c.q.Name == codePlaces[0] {
+	if c.task.Kind == "failure" && c.q.Name == codePlaces[0] && !c.Automatic {
 		c.addSets("codes that both gave, in any place", func(e *Event) []string { return e.Answer.codes() })
 	}
 }
@@ -567,12 +571,6 @@ func (c *comparison) units(equal []bool) {
 			u.Kappa = eval.Number(k.Kappa)
 		}
 		c.ByUnit = append(c.ByUnit, u)
-	}
-}
-
-func (g *Agreement) small() {
-	if g.N < small {
-		count(&g.Notes, g.N, "subject", "subjects", ": a screen, not a measurement; the interval says what is known")
 	}
 }
 
