@@ -140,10 +140,10 @@ func (p Place) Export(t study.Task, source Source, format, offsets string) (out 
 	if err == nil {
 		_, err = p.queue(t.Full(), source)
 	}
-	if err != nil {
-		return out, err
+	var r *Result
+	if err == nil {
+		r, err = p.Result(t, source)
 	}
-	r, err := p.Result(t, source)
 	if err != nil {
 		return out, err
 	}

@@ -57,11 +57,8 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) error {
 		}
 		list = append(list, x)
 	}
-	return render(w, http.StatusOK, "index", struct {
-		Depth, Title, Person string
-		Adjudicates          bool
-		Tasks                []indexTask
-	}{"", "Tasks of " + s.place.Study, serve.HolderOf(r), s.adjudicates(), list})
+	return render(w, http.StatusOK, "index", map[string]any{"Depth": "", "Title": "Tasks of " + s.place.Study,
+		"Person": serve.HolderOf(r), "Adjudicates": s.adjudicates(), "Tasks": list})
 }
 
 // progress counts the person's subjects, or decisions.
@@ -138,11 +135,7 @@ func (d *desk) decided(w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	n := 0
-	for range list {
-		n++
-	}
-	if n > 0 {
+	if n := len(slices.Collect(list)); n > 0 {
 		m.Title, m.Text = "Nothing to decide now", text.Plural(n, "subject waits until you have answered it", "subjects wait until you have answered them")+" with `scruple annotate`. Somebody else may decide before."
 		if _, _, ok, wait := d.next(); !ok && !wait.IsZero() {
 			m.Text += " The second round opens on " + day(wait) + "."

@@ -451,8 +451,7 @@ func (g *Given) judgement(t study.Task) []byte {
 	q := t.Ask[0]
 	j := Judgement{Answer: e.Answer, Label: e.label(t, q), Shown: e.Shown, Reason: e.Reason, Session: e.Session}
 	if t.Judge {
-		yes := j.Label == q.Options[0]
-		j.Yes = &yes
+		j.Yes = new(j.Label == q.Options[0])
 	}
 	return encoded(j)
 }

@@ -46,12 +46,7 @@ func (s Subject) String() string {
 }
 
 // Blind names a subject without its arms.
-func (s Subject) Blind() string {
-	if s.Unit == "" {
-		return s.Item
-	}
-	return s.Item + " · " + s.Unit
-}
+func (s Subject) Blind() string { return Subject{Item: s.Item, Unit: s.Unit}.String() }
 
 // armOf returns the arm that was shown as A or B; other labels stay as they are.
 func (s Subject) armOf(side string, swapped bool) string {
