@@ -148,11 +148,7 @@ func (l *Lines) Close() error {
 // load reads the file to its end and finds its records.
 func (l *Lines) load() error {
 	packed := l.file
-	info, err := packed.Stat()
-	if err != nil {
-		return fmt.Errorf("opening data: %w", err)
-	}
-	err = scanFile(l.path, packed, info.Size(), l.unpack, func(offset int64, line int, text []byte, err error) error {
+	err := scanFile(packed, packed, l.unpack, func(offset int64, line int, text []byte, err error) error {
 		switch {
 		case err != nil:
 			return err
