@@ -41,9 +41,9 @@ func day(t time.Time) string { return t.Local().Format("Monday 2 January, 15:04"
 func (s *Server) index(w http.ResponseWriter, r *http.Request) error {
 	var list []indexTask
 	for _, t := range s.tasks {
-		x := indexTask{Task: t}
-		if x.Later = s.closed[t.Name] == nil && s.queues[t.Name] == nil; x.Later {
-			if err := (&Queue{}).drawStrata(t, s.source); err != nil {
+		x := indexTask{Task: t.Task}
+		if x.Later = t.closed == nil && t.queue == nil; x.Later {
+			if err := (&Queue{}).drawStrata(t.Task, s.source); err != nil {
 				x.Waits = "the study has not all answers that it is about" // the owner's page says which
 			}
 		} else if d, err := s.desk(r, t.Name); err != nil { // the other tasks can be answered
@@ -500,11 +500,11 @@ func (s *Server) ownerPage(name, depth string) http.HandlerFunc {
 			if err != nil {
 				return err
 			}
-			tasks, title = []study.Task{t}, "Lock "+t.Title
+			tasks, title = []*served{t}, "Lock "+t.Title
 		}
 		var states []taskState
 		for _, t := range tasks {
-			x := taskState{Task: t}
+			x := taskState{Task: t.Task}
 			if err := s.read(&x, name == "reliability"); err != nil {
 				x.Problem = err.Error()
 			}
@@ -529,7 +529,7 @@ func (s *Server) lock(r *http.Request, d *declared) (l Lock, err error) {
 	if err != nil {
 		return l, err
 	}
-	result, err := s.place.Result(t, s.source)
+	result, err := s.place.Result(t.Task, s.source)
 	if err != nil {
 		return l, err
 	}
@@ -544,6 +544,6 @@ func (s *Server) lock(r *http.Request, d *declared) (l Lock, err error) {
 	case err != nil:
 		return l, refuse(http.StatusConflict, "%v", err)
 	}
-	s.closed[t.Name] = lockedError(t.Name)
+	t.closed = lockedError(t.Name)
 	return l, nil
 }
