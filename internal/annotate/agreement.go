@@ -104,7 +104,7 @@ func (r *Result) compare(q *study.Question, a, b series) (Agreement, error) {
 		r.leaveOut(g)
 		return g, nil
 	}
-	err := g.failed(g.compute(r.Task, r.source, q, pairs))
+	err := g.failed(g.compute(r.Task, r.fresh.source, q, pairs))
 	return g, err
 }
 
@@ -134,7 +134,7 @@ func (r *Result) compareAutomatic(list *[]Agreement) error {
 	if q.Type != "choice" || !slices.ContainsFunc(r.queue.Strata, func(s string) bool { return slices.Contains(q.Options, s) }) {
 		return nil
 	}
-	queued, err := r.source.Queue(r.Task.Queue)
+	queued, err := r.fresh.source.Queue(r.Task.Queue)
 	if err != nil { // for now: the run is unfinished, or a label is in doubt
 		g := r.agreement("people", "the automatic result", q.Text, 0)
 		g.Notes = []string{err.Error()}
@@ -188,7 +188,7 @@ func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, w *Wo
 	add := func(name string, pairs []pair, notes ...string) error {
 		g := r.agreement(name, w.Person, q.Text, len(pairs))
 		g.Automatic = true
-		err := g.failed(g.compute(r.Task, r.source, &q, pairs, notes...))
+		err := g.failed(g.compute(r.Task, r.fresh.source, &q, pairs, notes...))
 		*list = append(*list, g)
 		return err
 	}

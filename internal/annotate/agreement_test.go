@@ -355,7 +355,7 @@ func TestAgreementOnOpenNumbers(t *testing.T) {
 		b []any
 		n int
 	}{{[]any{1, 2, 3, 4, nil, nil}, 4}, {[]any{nil, nil, nil, nil, nil, nil}, 0}} {
-		r := &Result{Task: task, source: corpus{6}, fresh: newFreshness(task, corpus{6}), queue: q, Everyone: []*Work{answers("anna", task, q.Subjects, []any{1, 2, 3, 4, 5, 6}), answers("ben", task, q.Subjects, test.b)}}
+		r := &Result{Task: task, fresh: newFreshness(task, corpus{6}), queue: q, Everyone: []*Work{answers("anna", task, q.Subjects, []any{1, 2, 3, 4, 5, 6}), answers("ben", task, q.Subjects, test.b)}}
 		list, err := r.Agreements()
 		if err != nil || len(list) != min(test.n, 1) {
 			t.Fatal(list, err)
@@ -416,7 +416,7 @@ func TestAgreementOnReplacedTexts(t *testing.T) {
 	for _, s := range q.Subjects[:2] {
 		ben.given[slot{s, passFirst}].First.Shown = "an earlier text"
 	}
-	r := &Result{Task: task, source: corpus{6}, fresh: newFreshness(task, corpus{6}), queue: q, Everyone: []*Work{answers("anna", task, q.Subjects, numbers), ben}}
+	r := &Result{Task: task, fresh: newFreshness(task, corpus{6}), queue: q, Everyone: []*Work{answers("anna", task, q.Subjects, numbers), ben}}
 	list, err := r.Agreements()
 	if err != nil || len(list) != 1 || list[0].N != 4 || !strings.Contains(list[0].String(), "2 subjects are left out: the study shows something else now") {
 		t.Fatalf("%+v %v", list, err)

@@ -243,7 +243,7 @@ func TestAutomaticAgreement(t *testing.T) {
 	add("incoherent", "coherent", 1)
 	add("ambiguous", "incoherent", 6)
 	add("ambiguous", "coherent", 4)
-	r := &Result{Task: task, source: source, fresh: newFreshness(task, source), queue: q, Everyone: []*Work{w}}
+	r := &Result{Task: task, fresh: newFreshness(task, source), queue: q, Everyone: []*Work{w}}
 	list, err := r.Agreements()
 	if err != nil || len(list) != 2 {
 		t.Fatal(list, err)
@@ -317,14 +317,14 @@ func TestAutomaticAgreement(t *testing.T) {
 	r.Everyone[1].given = w.given
 	waits := source
 	waits.err = errors.New("run r is unfinished")
-	r.source = waits
+	r.fresh.source = waits
 	list, err = r.Agreements()
 	if err != nil || len(list) != 1 || list[0].Automatic || fmt.Sprint(r.Uncompared) != "[q: people and the automatic result: nothing to compare: run r is unfinished]" {
 		t.Errorf("%v, not compared %q, %v", list, r.Uncompared, err)
 	}
 	r.Everyone = r.Everyone[:1]
 	clear(source.results)
-	r.source, r.fresh = source, newFreshness(task, source)
+	r.fresh = newFreshness(task, source)
 	if list, err = r.Agreements(); err != nil || len(list) > 0 || len(r.Uncompared) != 1 || !strings.HasSuffix(r.Uncompared[0], ": automatic and anna: nothing to compare: 50 subjects are left out: the answer that the person saw was replaced") {
 		t.Errorf("%v, not compared %q, %v", list, r.Uncompared, err)
 	}

@@ -203,7 +203,7 @@ func letter(i int) string { return string(rune('A' + i)) }
 // be corrected and answers asked anew after people judged them.
 type freshness struct {
 	task   study.Task
-	source Shower
+	source Source
 	now    map[side]current
 }
 
@@ -219,7 +219,7 @@ type current struct {
 	err    error
 }
 
-func newFreshness(t study.Task, source Shower) *freshness {
+func newFreshness(t study.Task, source Source) *freshness {
 	return &freshness{t, source, map[side]current{}}
 }
 
@@ -283,13 +283,12 @@ type Result struct {
 	// Uncompared says for which two answers [Result.Agreements] found nothing to compare, and why.
 	Uncompared []string
 
-	source Source
-	fresh  *freshness
-	gone   map[Subject]error
-	first  string // who answers all subjects
-	queue  *Queue
-	now    time.Time
-	file   string // name of the gold, if the suite names it
+	fresh *freshness
+	gone  map[Subject]error
+	first string // who answers all subjects
+	queue *Queue
+	now   time.Time
+	file  string // name of the gold, if the suite names it
 }
 
 // A NotStartedError says that the subjects of a task were not drawn.
@@ -310,7 +309,7 @@ func (p Place) Result(t study.Task, source Source) (*Result, error) {
 	if q == nil {
 		return nil, &NotStartedError{t.Name}
 	}
-	r := &Result{Task: t, source: source, fresh: newFreshness(t, source), gone: map[Subject]error{}, queue: q, now: p.Now()}
+	r := &Result{Task: t, fresh: newFreshness(t, source), gone: map[Subject]error{}, queue: q, now: p.Now()}
 	if r.Everyone, err = p.Everyone(t.Name); err != nil {
 		return nil, err
 	}
@@ -376,7 +375,7 @@ func (p Place) Result(t study.Task, source Source) (*Result, error) {
 
 // part is a person's part of the task.
 func (r *Result) part(w *Work) *part {
-	return &part{task: r.Task, source: r.source, queue: r.queue, work: w, first: w.Person == cmp.Or(r.first, r.Everyone[0].Person), gone: r.gone}
+	return &part{task: r.Task, source: r.fresh.source, queue: r.queue, work: w, first: w.Person == cmp.Or(r.first, r.Everyone[0].Person), gone: r.gone}
 }
 
 // Discrepancies lists the subjects that a person answered differently in the second round.
@@ -395,7 +394,7 @@ func (r *Result) StudyGold() bool { return makesGold(r.Task) || r.file != "" }
 // Gold is the file of the settled answers: gold in the suite's format if the task is
 // of kind gold, gold of whole items if the suite has such, else the answers as they are.
 func (r *Result) Gold() (data []byte, err error) {
-	keeper := r.source.Keeper()
+	keeper := r.fresh.source.Keeper()
 	switch {
 	case keeper != nil && r.Task.Kind == "assessment" && r.Task.Of == "item" && !r.Task.Practice:
 		var settled []eval.ItemGold
@@ -419,7 +418,7 @@ func (r *Result) Gold() (data []byte, err error) {
 		for ; i < len(r.Settled) && r.Settled[i].Subject.Item == item; i++ {
 			of = append(of, r.Settled[i].Answer.unitGold(r.Settled[i].Subject.Unit))
 		}
-		line, err := r.source.Gold(item, of)
+		line, err := r.fresh.source.Gold(item, of)
 		if err != nil {
 			return nil, fmt.Errorf("the gold of %s: %w", item, err)
 		}
