@@ -319,7 +319,7 @@ func addAgreements(place annotate.Place, r *experiment.Run, subjects annotate.So
 		if err != nil {
 			continue
 		}
-		list, err := result.Agreements(subjects)
+		list, err := result.Agreements()
 		if err != nil {
 			warn(err)
 			continue
@@ -352,7 +352,7 @@ func (a *app) agreement(place annotate.Place, tasks []study.Task, subjects annot
 		r, err := place.Result(t, subjects)
 		var list []annotate.Agreement
 		if err == nil {
-			list, err = r.Agreements(subjects)
+			list, err = r.Agreements()
 		}
 		switch {
 		case errors.As(err, new(*annotate.NotStartedError)) && len(tasks) > 1:
@@ -389,7 +389,7 @@ func (a *app) lockTask(o *opened, x *experiment.Experiment, place annotate.Place
 	if err != nil {
 		return err
 	}
-	gold, err := r.Gold(subjects)
+	gold, err := r.Gold()
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -181,5 +180,6 @@ func (a *app) describe(p procedure.Procedure) error {
 // columns prints one of the texts, whose tabs set off columns.
 func (a *app) columns(name string, data any) error {
 	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	return cmp.Or(texts().ExecuteTemplate(t, name, data), t.Flush())
+	fmt.Fprint(t, filled(name, data)) // Flush returns its error
+	return t.Flush()
 }

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"text/template"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -38,9 +37,9 @@ func (s series) skipped(subject Subject) bool {
 
 // Agreements compares all pairs of people, and the rounds of each person, on each
 // question but those for text. A task that makes gold has also a comparison of the gold
-// as a whole. The source shows the texts of passages. Practice has no agreement. What has answers
-// that cannot be compared is in [Result.Uncompared].
-func (r *Result) Agreements(source Source) (list []Agreement, err error) {
+// as a whole. Practice has no agreement. What has answers that cannot be compared is in
+// [Result.Uncompared].
+func (r *Result) Agreements() (list []Agreement, err error) {
 	r.Uncompared = nil
 	if r.Task.Practice {
 		r.Uncompared = []string{"practice counts in no agreement"}
@@ -53,10 +52,9 @@ func (r *Result) Agreements(source Source) (list []Agreement, err error) {
 		}
 		pairs = append(pairs, [2]series{{w, passFirst}, {w, passAgain}})
 	}
-	fresh := newFreshness(r.Task, source)
 	for _, p := range pairs {
 		for _, q := range compared(r.Task) {
-			g, err := r.compare(source, fresh, q, p[0], p[1])
+			g, err := r.compare(q, p[0], p[1])
 			if err != nil {
 				return nil, err
 			}
@@ -65,13 +63,13 @@ func (r *Result) Agreements(source Source) (list []Agreement, err error) {
 			}
 		}
 	}
-	err = r.compareAutomatic(&list, source)
+	err = r.compareAutomatic(&list)
 	return list, err
 }
 
 // compare compares two series on a question, or on gold as a whole. Answers to what the study
 // no longer shows may be about two texts.
-func (r *Result) compare(source Source, fresh *freshness, q *study.Question, a, b series) (Agreement, error) {
+func (r *Result) compare(q *study.Question, a, b series) (Agreement, error) {
 	var pairs []pair
 	open, stale, skipped := 0, 0, 0
 	for _, s := range r.queue.Subjects {
@@ -82,7 +80,7 @@ func (r *Result) compare(source Source, fresh *freshness, q *study.Question, a, 
 		if x == nil || y == nil || q != nil && (!q.Applies(x.Answer.Text) || !q.Applies(y.Answer.Text)) {
 			continue
 		}
-		if !fresh.has(x) || !fresh.has(y) {
+		if !r.fresh.has(x) || !r.fresh.has(y) {
 			stale++
 			continue
 		}
@@ -99,20 +97,14 @@ func (r *Result) compare(source Source, fresh *freshness, q *study.Question, a, 
 	if a.work == b.work {
 		g.Again, g.A, g.B = true, g.A+", first", g.B+", again"
 	}
-	if skipped > 0 {
-		g.Notes = append(g.Notes, text.Plural(skipped, "subject that one of them skipped is", "subjects that one of them skipped are")+" not compared")
-	}
-	if open > 0 {
-		g.Notes = append(g.Notes, text.Plural(open, "subject without a number of both is", "subjects without a number of both are")+" not compared")
-	}
-	if stale > 0 {
-		g.Notes = append(g.Notes, text.Plural(stale, "subject is", "subjects are")+" left out: the study shows something else now")
-	}
+	count(&g.Notes, skipped, "subject that one of them skipped is", "subjects that one of them skipped are", " not compared")
+	count(&g.Notes, open, "subject without a number of both is", "subjects without a number of both are", " not compared")
+	count(&g.Notes, stale, "subject is", "subjects are", " left out: the study shows something else now")
 	if g.N == 0 {
 		r.leaveOut(g)
 		return g, nil
 	}
-	err := g.failed(g.compute(r.Task, source, q, pairs))
+	err := g.failed(g.compute(r.Task, r.fresh.source, q, pairs))
 	return g, err
 }
 
@@ -137,12 +129,12 @@ func (g *Agreement) failed(err error) error {
 // compareAutomatic compares the first answers of each person about the subjects that were
 // drawn for it with the automatic result, if the groups of the queue are options of the
 // first question. A queue that cannot be made now leaves this comparison out.
-func (r *Result) compareAutomatic(list *[]Agreement, source Source) error {
+func (r *Result) compareAutomatic(list *[]Agreement) error {
 	q := r.Task.Ask[0]
 	if q.Type != "choice" || !slices.ContainsFunc(r.queue.Strata, func(s string) bool { return slices.Contains(q.Options, s) }) {
 		return nil
 	}
-	queued, err := source.Queue(r.Task.Queue)
+	queued, err := r.fresh.source.Queue(r.Task.Queue)
 	if err != nil { // for now: the run is unfinished, or a label is in doubt
 		g := r.agreement("people", "the automatic result", q.Text, 0)
 		g.Notes = []string{err.Error()}
@@ -153,33 +145,22 @@ func (r *Result) compareAutomatic(list *[]Agreement, source Source) error {
 	for _, x := range queued {
 		now[x.Trial] = x.Stratum
 	}
-	fresh := newFreshness(r.Task, source)
 	for _, w := range r.Everyone {
-		if err := r.compareWith(list, now, fresh, w); err != nil {
+		if err := r.compareWith(list, now, w); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// matched are automatic results with what a person said, by subject.
-type matched struct {
-	auto, person []string
-	pairs        []pair
-}
-
-func (m *matched) add(e *Event, auto, said string) {
-	m.auto, m.person, m.pairs = append(m.auto, auto), append(m.person, said), append(m.pairs, pair{subject: *e.Subject})
-}
-
 // compareWith compares a person with the automatic results of the answers that the person
 // saw: those of the draw may be of answers that were asked anew, or of other settings.
 // Groups that are not options are counted as the last option, as a second agreement
 // without them shows.
-func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, fresh *freshness, w *Work) error {
+func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, w *Work) error {
 	q := r.Task.Ask[0]
 	last := q.Options[len(q.Options)-1]
-	var all, decided matched
+	var all, decided []pair
 	others := map[string]int{}
 	stale := 0
 	for _, i := range r.queue.Check {
@@ -188,47 +169,41 @@ func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, fresh
 			continue
 		}
 		stratum, queued := now[e.Subject.trial()]
-		if !queued || !fresh.has(e) {
+		if !queued || !r.fresh.has(e) {
 			stale++
 			continue
 		}
-		said := e.label(r.Task, q)
-		if said == "" { // left open
+		if e.label(r.Task, q) == "" { // left open
 			continue
 		}
-		if slices.Contains(q.Options, stratum) {
-			decided.add(e, stratum, said)
+		auto := &Event{Subject: e.Subject, Answer: Answer{}}
+		if auto.Answer.put(q.Name, stratum); slices.Contains(q.Options, stratum) {
+			decided = append(decided, pair{*e.Subject, auto, e})
 		} else {
 			others[stratum]++
-			stratum = last
+			auto.Answer.put(q.Name, last)
 		}
-		all.add(e, stratum, said)
+		all = append(all, pair{*e.Subject, auto, e})
 	}
-	add := func(name string, m matched, notes ...string) error {
-		g := r.agreement(name, w.Person, q.Text, len(m.pairs))
-		g.Automatic, g.Labels = true, q.Options
-		c := comparison{Agreement: &g, pairs: m.pairs}
-		c.labels(m.auto, m.person)
-		c.same(equals(m.auto, m.person))
-		g.Notes = append(g.Notes, notes...)
-		g.small()
+	add := func(name string, pairs []pair, notes ...string) error {
+		g := r.agreement(name, w.Person, q.Text, len(pairs))
+		g.Automatic = true
+		err := g.failed(g.compute(r.Task, r.fresh.source, &q, pairs, notes...))
 		*list = append(*list, g)
-		return g.failed(c.err)
+		return err
 	}
 	var counted []string
-	if stale > 0 {
-		counted = append(counted, text.Plural(stale, "subject is", "subjects are")+" left out: the answer that the person saw was replaced")
-	}
-	if len(all.pairs) == 0 {
+	count(&counted, stale, "subject is", "subjects are", " left out: the answer that the person saw was replaced")
+	if len(all) == 0 {
 		g := r.agreement("automatic", w.Person, q.Text, 0)
 		g.Notes = counted
 		r.leaveOut(g)
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(others)) {
-		counted = append(counted, fmt.Sprintf("%s: the automatic result is %s, which counts as %s", text.Plural(others[name], "subject", "subjects"), name, last))
+		count(&counted, others[name], "subject", "subjects", ": the automatic result is %s, which counts as %s", name, last)
 	}
-	if err := add("automatic", all, counted...); err != nil || len(others) == 0 || len(decided.pairs) == 0 {
+	if err := add("automatic", all, counted...); err != nil || len(others) == 0 || len(decided) == 0 {
 		return err
 	}
 	return add("automatic, decided ones", decided)
@@ -248,18 +223,8 @@ func (g *Agreement) Kind() string {
 //go:embed texts.tmpl
 var textTemplates string
 
-var texts = sync.OnceValue(func() *template.Template {
-	own := template.FuncMap{"decimals": decimals, "plural": text.Plural}
-	return template.Must(template.New("").Funcs(own).Parse(textTemplates))
-})
-
-func written(name string, data any) string {
-	var b strings.Builder
-	if err := texts().ExecuteTemplate(&b, name, data); err != nil {
-		panic("annotate: " + err.Error()) // the templates are ours
-	}
-	return b.String()
-}
+// written is one of the texts.
+var written = text.Templates(textTemplates, template.FuncMap{"decimals": decimals})
 
 // String is the agreement as text. Its table has the labels that one of the two gave: one of many
 // codes is in few answers.
@@ -302,14 +267,13 @@ func (r *Result) Positions() (list []Position) {
 	if r.Task.Of != "pair" || r.Task.Ask[0].Type != "choice" {
 		return nil
 	}
-	fresh := newFreshness(r.Task, r.source)
 	for _, w := range r.Everyone {
 		p := Position{Task: r.Task.Name, Person: w.Person}
 		for _, g := range w.order {
 			if g.pass != passFirst || g.First == nil || g.First.Sighted {
 				continue
 			}
-			if !fresh.has(g.First) {
+			if !r.fresh.has(g.First) {
 				p.Stale++
 				continue
 			}

@@ -355,8 +355,8 @@ func TestAgreementOnOpenNumbers(t *testing.T) {
 		b []any
 		n int
 	}{{[]any{1, 2, 3, 4, nil, nil}, 4}, {[]any{nil, nil, nil, nil, nil, nil}, 0}} {
-		r := &Result{Task: task, queue: q, Everyone: []*Work{answers("anna", task, q.Subjects, []any{1, 2, 3, 4, 5, 6}), answers("ben", task, q.Subjects, test.b)}}
-		list, err := r.Agreements(corpus{6})
+		r := &Result{Task: task, fresh: newFreshness(task, corpus{6}), queue: q, Everyone: []*Work{answers("anna", task, q.Subjects, []any{1, 2, 3, 4, 5, 6}), answers("ben", task, q.Subjects, test.b)}}
+		list, err := r.Agreements()
 		if err != nil || len(list) != min(test.n, 1) {
 			t.Fatal(list, err)
 		}
@@ -416,8 +416,8 @@ func TestAgreementOnReplacedTexts(t *testing.T) {
 	for _, s := range q.Subjects[:2] {
 		ben.given[slot{s, passFirst}].First.Shown = "an earlier text"
 	}
-	r := &Result{Task: task, queue: q, Everyone: []*Work{answers("anna", task, q.Subjects, numbers), ben}}
-	list, err := r.Agreements(corpus{6})
+	r := &Result{Task: task, fresh: newFreshness(task, corpus{6}), queue: q, Everyone: []*Work{answers("anna", task, q.Subjects, numbers), ben}}
+	list, err := r.Agreements()
 	if err != nil || len(list) != 1 || list[0].N != 4 || !strings.Contains(list[0].String(), "2 subjects are left out: the study shows something else now") {
 		t.Fatalf("%+v %v", list, err)
 	}
@@ -425,7 +425,7 @@ func TestAgreementOnReplacedTexts(t *testing.T) {
 		ben.given[slot{s, passFirst}].First.Shown = "an earlier text"
 	}
 	want := []string{"n: anna and ben: nothing to compare: 6 subjects are left out: the study shows something else now"}
-	if list, err = r.Agreements(corpus{6}); err != nil || len(list) > 0 || !slices.Equal(r.Uncompared, want) {
+	if list, err = r.Agreements(); err != nil || len(list) > 0 || !slices.Equal(r.Uncompared, want) {
 		t.Errorf("%+v, not compared %q, %v", list, r.Uncompared, err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -315,8 +314,7 @@ func checkCount(q study.Question, n int, one, many string, draft bool) error {
 	case draft || n == 0 && q.Optional:
 	case n < least:
 		return fmt.Errorf("got %s, want at least %d", text.Plural(n, one, many), least)
-	}
-	if q.Max != nil && n > int(*q.Max) && !draft {
+	case q.Max != nil && n > int(*q.Max):
 		return fmt.Errorf("got %s, want at most %d", text.Plural(n, one, many), int(*q.Max))
 	}
 	return nil

@@ -89,7 +89,7 @@ func TestSameAnswers(t *testing.T) {
 		if want := strings.Contains(name, "candidates") || strings.Contains(name, "equates"); strings.Contains(strings.Join(r.Notes, "; "), "texts in which people differ") != want {
 			t.Errorf("%s: notes %q", name, r.Notes)
 		}
-		list, err := r.Agreements(source)
+		list, err := r.Agreements()
 		if err != nil {
 			t.Fatal(name, err)
 		}

@@ -307,17 +307,14 @@ func (d *desk) see(k slot) (shown Shown, ev Event, err error) {
 	if err != nil {
 		return shown, ev, err
 	}
-	c, ok := Coding{}, false
-	for c = range open {
-		ok = true
-	}
-	if !ok {
+	decidable := slices.Collect(open)
+	if len(decidable) == 0 {
 		return shown, ev, refuse(http.StatusConflict, "there is nothing to decide: the answers agree, a decision exists, or you have still to answer it yourself: answer it first")
 	}
 	ev.Base = ev.Shown
 	mine := d.work.given[slot{k.subject, passFirst}]
 	ev.Own = mine != nil && mine.First != nil
-	shown = c.showAll(shown, d.task, d.source, d.queue.Seed, &ev)
+	shown = decidable[0].showAll(shown, d.task, d.source, d.queue.Seed, &ev)
 	ev.Shown = shown.Hash()
 	return shown, ev, nil
 }

@@ -140,15 +140,15 @@ func (p Place) Export(t study.Task, source Source, format, offsets string) (out 
 	if err == nil {
 		_, err = p.queue(t.Full(), source)
 	}
-	if err != nil {
-		return out, err
+	var r *Result
+	if err == nil {
+		r, err = p.Result(t, source)
 	}
-	r, err := p.Result(t, source)
 	if err != nil {
 		return out, err
 	}
 	var list []record
-	answered, fresh := map[Subject]bool{}, newFreshness(r.Task, source)
+	answered := map[Subject]bool{}
 	for _, w := range r.Everyone {
 		for _, g := range w.order {
 			if g.pass != passFirst || g.Final == nil {
@@ -161,7 +161,7 @@ func (p Place) Export(t study.Task, source Source, format, offsets string) (out 
 			if err != nil {
 				return out, err
 			}
-			if !fresh.has(g.Final) {
+			if !r.fresh.has(g.Final) {
 				return out, fmt.Errorf("exporting %v: the study shows something else now than %s saw", g.subject, w.Person)
 			}
 			list = append(list, exported(r.Task, shown, w.Person, g, unit))
@@ -172,7 +172,7 @@ func (p Place) Export(t study.Task, source Source, format, offsets string) (out 
 	for _, s := range r.queue.Subjects {
 		switch {
 		case answered[s]:
-		case fresh.gone(s):
+		case r.fresh.gone(s):
 			out.Aside++
 		case s.Arm != "":
 			out.Withheld++

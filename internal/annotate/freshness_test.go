@@ -131,7 +131,7 @@ func TestReplacedTextIsNotLocked(t *testing.T) {
 		if err != nil || len(r.Settled) != test.settled {
 			t.Fatalf("%d settled, want %d: %v", len(r.Settled), test.settled, err)
 		}
-		gold, err := r.Gold(test.source)
+		gold, err := r.Gold()
 		if err != nil {
 			t.Fatal(err)
 		}

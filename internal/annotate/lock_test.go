@@ -47,7 +47,7 @@ func (p Place) lock(t *testing.T, task study.Task) (Lock, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gold, err := r.Gold(daily{corpus{6}})
+	gold, err := r.Gold()
 	if err != nil {
 		t.Fatal(err)
 	}

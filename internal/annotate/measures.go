@@ -178,7 +178,8 @@ type comparison struct {
 
 func (c *comparison) check(err error) { c.err = cmp.Or(c.err, err) }
 
-func (g *Agreement) compute(t study.Task, source Source, q *study.Question, pairs []pair) error {
+// compute sets the measures, with notes before that on few subjects.
+func (g *Agreement) compute(t study.Task, source Source, q *study.Question, pairs []pair, notes ...string) error {
 	c := &comparison{Agreement: g, task: t, q: q, pairs: pairs}
 	equal := make([]bool, len(pairs))
 	for i, p := range pairs {
@@ -202,7 +203,10 @@ func (g *Agreement) compute(t study.Task, source Source, q *study.Question, pair
 	if q == nil {
 		g.Notes = append(g.Notes, double(g.Measures[0].CI))
 	}
-	g.small()
+	g.Notes = append(g.Notes, notes...)
+	if g.N < small {
+		count(&g.Notes, g.N, "subject", "subjects", ": a screen, not a measurement; the interval says what is known")
+	}
 	return c.err
 }
 
@@ -288,10 +292,10 @@ func (c *comparison) choices() {
 	c.addSets("options that both chose", chosen)
 }
 
-// codeSets compares the sets of codes of failures, for kappa of the primary code alone
-// counts the same codes in another order as a difference.
+// codeSets compares the sets of codes that people gave to failures, for kappa of the primary code
+// alone counts the same codes in another order as a difference.
 func (c *comparison) codeSets() {
-	if c.task.Kind == "failure" && c.q.Name == codePlaces[0] {
+	if c.task.Kind == "failure" && c.q.Name == codePlaces[0] && !c.Automatic {
 		c.addSets("codes that both gave, in any place", func(e *Event) []string { return e.Answer.codes() })
 	}
 }
@@ -388,6 +392,13 @@ func (g *Agreement) byLabel(label string, both, marks int, kappa eval.Number) {
 
 // dice is 2a/(2a+b+c) of marks that both made and of all.
 func dice(both, marks int) eval.Number { return eval.Number(2 * float64(both) / float64(marks)) }
+
+// count adds to a list what is said of a number of things, unless there are none.
+func count(list *[]string, n int, one, many, format string, args ...any) {
+	if n > 0 {
+		*list = append(*list, text.Plural(n, one, many)+fmt.Sprintf(format, args...))
+	}
+}
 
 func one(yes bool) int {
 	if yes {
@@ -563,12 +574,6 @@ func (c *comparison) units(equal []bool) {
 	}
 }
 
-func (g *Agreement) small() {
-	if g.N < small {
-		g.Notes = append(g.Notes, fmt.Sprintf("%s: a screen, not a measurement; the interval says what is known", text.Plural(g.N, "subject", "subjects")))
-	}
-}
-
 // double says what an interval says of the aim of double annotation.
 func double(ci stats.Interval) string {
 	said := "undecided, the interval has values on both sides"
@@ -581,24 +586,16 @@ func double(ci stats.Interval) string {
 	return fmt.Sprintf("aim of double annotation, more than %.0f %%: %s", 100*doubleCoded, said)
 }
 
-// Met reports whether kappa reaches the target. ok is false without a target or kappa.
-func (g *Agreement) Met() (met, ok bool) {
-	kappa := g.Measure(Cohen)
-	if g.Target == nil || kappa == nil || math.IsNaN(kappa.Value) {
-		return false, false
-	}
-	const rounding = 1e-12 // 0.8 from whole numbers may be a bit less
-	return kappa.Value >= *g.Target-rounding, true
-}
-
 // Standing compares kappa and its interval with the target.
 func (g *Agreement) Standing() string {
-	met, ok := g.Met()
-	if !ok {
+	kappa := g.Measure(Cohen)
+	if g.Target == nil || kappa == nil || math.IsNaN(kappa.Value) {
 		return "kappa is undefined: it cannot be compared with a target"
 	}
+	const rounding = 1e-12 // 0.8 from whole numbers may be a bit less
+	met := kappa.Value >= *g.Target-rounding
 	s := fmt.Sprintf("kappa %s the target of %.2f", map[bool]string{true: "reaches", false: "is below"}[met], *g.Target)
-	switch ci := g.Measure(Cohen).CI; {
+	switch ci := kappa.CI; {
 	case math.IsNaN(ci.Low):
 		s += "; it has no interval here, see that of the percentage"
 	case ci.Low >= *g.Target:

@@ -41,9 +41,9 @@ func day(t time.Time) string { return t.Local().Format("Monday 2 January, 15:04"
 func (s *Server) index(w http.ResponseWriter, r *http.Request) error {
 	var list []indexTask
 	for _, t := range s.tasks {
-		x := indexTask{Task: t}
-		if x.Later = s.closed[t.Name] == nil && s.queues[t.Name] == nil; x.Later {
-			if err := (&Queue{}).drawStrata(t, s.source); err != nil {
+		x := indexTask{Task: t.Task}
+		if x.Later = t.closed == nil && t.queue == nil; x.Later {
+			if err := (&Queue{}).drawStrata(t.Task, s.source); err != nil {
 				x.Waits = "the study has not all answers that it is about" // the owner's page says which
 			}
 		} else if d, err := s.desk(r, t.Name); err != nil { // the other tasks can be answered
@@ -57,11 +57,8 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) error {
 		}
 		list = append(list, x)
 	}
-	return render(w, http.StatusOK, "index", struct {
-		Depth, Title, Person string
-		Adjudicates          bool
-		Tasks                []indexTask
-	}{"", "Tasks of " + s.place.Study, serve.HolderOf(r), s.adjudicates(), list})
+	return render(w, http.StatusOK, "index", map[string]any{"Depth": "", "Title": "Tasks of " + s.place.Study,
+		"Person": serve.HolderOf(r), "Adjudicates": s.adjudicates(), "Tasks": list})
 }
 
 // progress counts the person's subjects, or decisions.
@@ -138,11 +135,7 @@ func (d *desk) decided(w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	n := 0
-	for range list {
-		n++
-	}
-	if n > 0 {
+	if n := len(slices.Collect(list)); n > 0 {
 		m.Title, m.Text = "Nothing to decide now", text.Plural(n, "subject waits until you have answered it", "subjects wait until you have answered them")+" with `scruple annotate`. Somebody else may decide before."
 		if _, _, ok, wait := d.next(); !ok && !wait.IsZero() {
 			m.Text += " The second round opens on " + day(wait) + "."
@@ -213,13 +206,9 @@ func (s *Server) subject(w http.ResponseWriter, r *http.Request, d *desk) error 
 		return err
 	}
 	session, _ := d.session()
-	p := subjectPage{Depth: depth, Title: s.title(d, k), Task: d.task, Person: d.work.Person, Shown: shown, Rows: shown.rows(), Session: session, Break: d.untilBreak(),
+	p := subjectPage{Depth: depth, Title: s.title(d, k), Task: d.task, Person: d.work.Person, Shown: shown, Rows: shown.rows, Session: session, Break: d.untilBreak(),
 		Again: k.pass == passAgain, Marks: slices.ContainsFunc(d.task.Ask, func(q study.Question) bool { return q.Type == "span" }),
 		Document: d.key(slot{subject: Subject{Item: k.subject.Item}}), Gold: makesGold(d.task)}
-	if decides { // what the decision is about comes first
-		n := len(p.Rows) - max(1, len(ev.take)-1) // the first two are side by side
-		p.Rows = slices.Concat(p.Rows[n:], p.Rows[:n])
-	}
 	beside := []slot{k}
 	if k.pass == passFirst && ofUnits(d.task) {
 		beside, at = d.beside(k)
@@ -444,14 +433,12 @@ func (s *Server) read(x *taskState, compare bool) error {
 		x.Lock = &locks[len(locks)-1]
 	}
 	r, err := s.place.Result(x.Task, s.source)
-	var unused *NotStartedError
-	if x.Unused = errors.As(err, &unused); x.Unused && x.Queue != "" {
+	switch x.Unused = errors.As(err, new(*NotStartedError)); {
+	case x.Unused && x.Queue != "":
 		return (&Queue{}).drawStrata(x.Task, s.source) // why it is not open yet
-	}
-	if err != nil {
-		if x.Unused {
-			return nil
-		}
+	case x.Unused:
+		return nil
+	case err != nil:
 		return err
 	}
 	x.Missing, x.Settled, x.Aside, x.Subjects = r.Missing, len(r.Settled), r.Aside, len(r.queue.Subjects)
@@ -487,7 +474,7 @@ func (s *Server) read(x *taskState, compare bool) error {
 	}
 	var problems []error
 	if x.Lock == nil && len(r.Missing) == 0 {
-		gold, err := r.Gold(s.source)
+		gold, err := r.Gold()
 		if err == nil {
 			x.File, err = s.place.freeFile(r, gold)
 		}
@@ -495,7 +482,7 @@ func (s *Server) read(x *taskState, compare bool) error {
 	}
 	if compare {
 		x.Positions = r.Positions()
-		x.Agreements, err = r.Agreements(s.source)
+		x.Agreements, err = r.Agreements()
 		x.Uncompared = r.Uncompared
 	}
 	return errors.Join(append(problems, err)...)
@@ -513,11 +500,11 @@ func (s *Server) ownerPage(name, depth string) http.HandlerFunc {
 			if err != nil {
 				return err
 			}
-			tasks, title = []study.Task{t}, "Lock "+t.Title
+			tasks, title = []*served{t}, "Lock "+t.Title
 		}
 		var states []taskState
 		for _, t := range tasks {
-			x := taskState{Task: t}
+			x := taskState{Task: t.Task}
 			if err := s.read(&x, name == "reliability"); err != nil {
 				x.Problem = err.Error()
 			}
@@ -542,22 +529,21 @@ func (s *Server) lock(r *http.Request, d *declared) (l Lock, err error) {
 	if err != nil {
 		return l, err
 	}
-	result, err := s.place.Result(t, s.source)
+	result, err := s.place.Result(t.Task, s.source)
 	if err != nil {
 		return l, err
 	}
-	gold, err := result.Gold(s.source)
+	gold, err := result.Gold()
 	if err != nil {
 		return l, err
 	}
 	l, err = s.place.Lock(result, gold, d.Name, d.Declaration, s.source.Items())
-	var broken *ledger.BrokenError
 	switch {
-	case errors.As(err, &broken):
+	case errors.As(err, new(*ledger.BrokenError)):
 		return l, err
 	case err != nil:
 		return l, refuse(http.StatusConflict, "%v", err)
 	}
-	s.closed[t.Name] = lockedError(t.Name)
+	t.closed = lockedError(t.Name)
 	return l, nil
 }

@@ -129,7 +129,7 @@ func (d *part) firsts(n int) (list []Subject) {
 		return nil
 	}
 	for _, g := range all {
-		if g.First != nil && g.answered <= all[n-1].opened {
+		if g.First != nil && g.First.line <= all[n-1].opened {
 			list = append(list, g.subject)
 		}
 	}

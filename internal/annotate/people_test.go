@@ -243,8 +243,8 @@ func TestAutomaticAgreement(t *testing.T) {
 	add("incoherent", "coherent", 1)
 	add("ambiguous", "incoherent", 6)
 	add("ambiguous", "coherent", 4)
-	r := &Result{Task: task, queue: q, Everyone: []*Work{w}}
-	list, err := r.Agreements(source)
+	r := &Result{Task: task, fresh: newFreshness(task, source), queue: q, Everyone: []*Work{w}}
+	list, err := r.Agreements()
 	if err != nil || len(list) != 2 {
 		t.Fatal(list, err)
 	}
@@ -266,7 +266,7 @@ func TestAutomaticAgreement(t *testing.T) {
 	}
 	// Answers to one item are not independent.
 	wide := func() float64 {
-		list, err := r.Agreements(source)
+		list, err := r.Agreements()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -287,7 +287,7 @@ func TestAutomaticAgreement(t *testing.T) {
 	if wide() <= apart {
 		t.Errorf("the interval of 2 items is not wider than that of 50")
 	}
-	if list, err := r.Agreements(source); err != nil || !strings.Contains(list[0].String(), "count units of one item as independent; that of the percentage does not") {
+	if list, err := r.Agreements(); err != nil || !strings.Contains(list[0].String(), "count units of one item as independent; that of the percentage does not") {
 		t.Errorf("%v %v", list, err)
 	}
 	for _, s := range q.Subjects {
@@ -301,7 +301,8 @@ func TestAutomaticAgreement(t *testing.T) {
 	source.results["38"], source.results["39"] = "coherent", "coherent"
 	delete(source.results, "49")
 	source.results["40"] = "incoherent"
-	list, err = r.Agreements(source)
+	r.fresh = newFreshness(task, source)
+	list, err = r.Agreements()
 	if err != nil || len(list) != 2 {
 		t.Fatal(list, err)
 	}
@@ -316,13 +317,15 @@ func TestAutomaticAgreement(t *testing.T) {
 	r.Everyone[1].given = w.given
 	waits := source
 	waits.err = errors.New("run r is unfinished")
-	list, err = r.Agreements(waits)
+	r.fresh.source = waits
+	list, err = r.Agreements()
 	if err != nil || len(list) != 1 || list[0].Automatic || fmt.Sprint(r.Uncompared) != "[q: people and the automatic result: nothing to compare: run r is unfinished]" {
 		t.Errorf("%v, not compared %q, %v", list, r.Uncompared, err)
 	}
 	r.Everyone = r.Everyone[:1]
 	clear(source.results)
-	if list, err = r.Agreements(source); err != nil || len(list) > 0 || len(r.Uncompared) != 1 || !strings.HasSuffix(r.Uncompared[0], ": automatic and anna: nothing to compare: 50 subjects are left out: the answer that the person saw was replaced") {
+	r.fresh = newFreshness(task, source)
+	if list, err = r.Agreements(); err != nil || len(list) > 0 || len(r.Uncompared) != 1 || !strings.HasSuffix(r.Uncompared[0], ": automatic and anna: nothing to compare: 50 subjects are left out: the answer that the person saw was replaced") {
 		t.Errorf("%v, not compared %q, %v", list, r.Uncompared, err)
 	}
 }
@@ -530,10 +533,10 @@ func TestPracticeIsNotGold(t *testing.T) {
 	if err != nil || len(r.Settled) != 2 || r.Settled[0].Subject.Item != "p1" {
 		t.Fatalf("%+v %v", r, err)
 	}
-	if list, err := r.Agreements(corpus{6}); err != nil || len(list) > 0 || fmt.Sprint(r.Uncompared) != "[practice counts in no agreement]" {
+	if list, err := r.Agreements(); err != nil || len(list) > 0 || fmt.Sprint(r.Uncompared) != "[practice counts in no agreement]" {
 		t.Errorf("practice counts in agreement: %+v %q %v", list, r.Uncompared, err)
 	}
-	gold, err := r.Gold(corpus{})
+	gold, err := r.Gold()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -453,10 +453,8 @@ func (p Place) queue(t study.Task, source Source) (*Queue, error) {
 		return nil, fmt.Errorf("task %s: again.after is %d, but the task has only %s, so that the second round never begins: want at most %d",
 			t.Name, t.Again.After, text.Plural(n, "subject", "subjects"), n)
 	}
-	var b bytes.Buffer
-	_ = json.Indent(&b, encoded(q), "", " ")
-	b.WriteByte('\n')
-	data := b.Bytes()
+	data, _ := json.MarshalIndent(q, "", " ") // of strings and numbers, which always encode
+	data = append(data, '\n')
 	path := p.queuePath(t.Name)
 	if old, err := os.ReadFile(path); err == nil && !bytes.Equal(old, data) { // equal: the process ended between the two files
 		return nil, fmt.Errorf("%s has other subjects than would be drawn, and the ledger %s has no draw of this task: restore the ledger, or move the file away to draw anew", path, p.Ledger)

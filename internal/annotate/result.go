@@ -176,6 +176,7 @@ func (c *Coding) showAll(shown Shown, t study.Task, source GoldMaker, seed int64
 	if ev.Reversed = stable.Random(seed, "adjudicate", t.Name, c.Subject.String()).IntN(2) == 1; ev.Reversed {
 		slices.Reverse(different)
 	}
+	var rows []row // what the decision is about comes first
 	for i, e := range different {
 		side := func(label string) string { return c.Subject.sideOf(label, ev.Swapped) }
 		ev.take = append(ev.take, e.onSides(t, side))
@@ -183,8 +184,15 @@ func (c *Coding) showAll(shown Shown, t study.Task, source GoldMaker, seed int64
 		if c.Subject.Other != "" && e.Swapped != ev.Swapped {
 			said += "\nThe texts of this judgement were written with A and B the other way round."
 		}
-		shown.Parts = append(shown.Parts, Part{Name: "Judgement " + letter(i), Text: said})
+		name := "Judgement " + letter(i)
+		shown.Parts = append(shown.Parts, Part{Name: name, Text: said})
+		if i == 1 { // side by side
+			rows = []row{{Name: "Judgement", Texts: append(rows[0].Texts, said)}}
+		} else {
+			rows = append(rows, row{Name: name, Texts: []string{said}})
+		}
 	}
+	shown.rows = append(rows, shown.rows...)
 	return shown
 }
 
@@ -195,7 +203,7 @@ func letter(i int) string { return string(rune('A' + i)) }
 // be corrected and answers asked anew after people judged them.
 type freshness struct {
 	task   study.Task
-	source Shower
+	source Source
 	now    map[side]current
 }
 
@@ -211,7 +219,7 @@ type current struct {
 	err    error
 }
 
-func newFreshness(t study.Task, source Shower) *freshness {
+func newFreshness(t study.Task, source Source) *freshness {
 	return &freshness{t, source, map[side]current{}}
 }
 
@@ -275,12 +283,12 @@ type Result struct {
 	// Uncompared says for which two answers [Result.Agreements] found nothing to compare, and why.
 	Uncompared []string
 
-	source Source
-	gone   map[Subject]error
-	first  string // who answers all subjects
-	queue  *Queue
-	now    time.Time
-	file   string // name of the gold, if the suite names it
+	fresh *freshness
+	gone  map[Subject]error
+	first string // who answers all subjects
+	queue *Queue
+	now   time.Time
+	file  string // name of the gold, if the suite names it
 }
 
 // A NotStartedError says that the subjects of a task were not drawn.
@@ -301,7 +309,7 @@ func (p Place) Result(t study.Task, source Source) (*Result, error) {
 	if q == nil {
 		return nil, &NotStartedError{t.Name}
 	}
-	r := &Result{Task: t, source: source, gone: map[Subject]error{}, queue: q, now: p.Now()}
+	r := &Result{Task: t, fresh: newFreshness(t, source), gone: map[Subject]error{}, queue: q, now: p.Now()}
 	if r.Everyone, err = p.Everyone(t.Name); err != nil {
 		return nil, err
 	}
@@ -310,13 +318,12 @@ func (p Place) Result(t study.Task, source Source) (*Result, error) {
 	}
 	skipped, open, anew, alone, outdated, texts := 0, 0, 0, 0, 0, 0
 	var stale []string
-	fresh := newFreshness(t, source)
 	for c := range codings(t, source, q.Subjects, r.Everyone) {
 		switch {
-		case fresh.gone(c.Subject):
+		case r.fresh.gone(c.Subject):
 			r.gone[c.Subject] = eval.ErrGone
 			r.Aside++
-		case c.stale(fresh):
+		case c.stale(r.fresh):
 			stale = append(stale, c.Subject.String())
 		case c.Final != nil:
 			e := c.Final.Final
@@ -335,15 +342,10 @@ func (p Place) Result(t study.Task, source Source) (*Result, error) {
 			open++
 		}
 	}
-	add := func(list *[]string, n int, one, many, format string, args ...any) {
-		if n > 0 {
-			*list = append(*list, text.Plural(n, one, many)+fmt.Sprintf(format, args...))
-		}
-	}
-	miss := func(n int, one, many, format string, args ...any) { add(&r.Missing, n, one, many, format, args...) }
-	add(&r.Notes, alone, "answer is", "answers are", " of one person alone")
-	add(&r.Notes, outdated, "decision is", "decisions are", " not used: there are other answers since, and people agree")
-	add(&r.Notes, texts, "answer has", "answers have", " texts in which people differ: those of who started first count")
+	miss := func(n int, one, many, format string, args ...any) { count(&r.Missing, n, one, many, format, args...) }
+	count(&r.Notes, alone, "answer is", "answers are", " of one person alone")
+	count(&r.Notes, outdated, "decision is", "decisions are", " not used: there are other answers since, and people agree")
+	count(&r.Notes, texts, "answer has", "answers have", " texts in which people differ: those of who started first count")
 	miss(open, "subject has", "subjects have", " no answer")
 	miss(skipped, "subject was", "subjects were", " skipped: answer it, or draw the task anew under another name")
 	miss(r.Differ, "subject has", "subjects have", " answers that differ: decide with `scruple annotate --adjudicate`")
@@ -373,7 +375,7 @@ func (p Place) Result(t study.Task, source Source) (*Result, error) {
 
 // part is a person's part of the task.
 func (r *Result) part(w *Work) *part {
-	return &part{task: r.Task, source: r.source, queue: r.queue, work: w, first: w.Person == cmp.Or(r.first, r.Everyone[0].Person), gone: r.gone}
+	return &part{task: r.Task, source: r.fresh.source, queue: r.queue, work: w, first: w.Person == cmp.Or(r.first, r.Everyone[0].Person), gone: r.gone}
 }
 
 // Discrepancies lists the subjects that a person answered differently in the second round.
@@ -391,8 +393,8 @@ func (r *Result) StudyGold() bool { return makesGold(r.Task) || r.file != "" }
 
 // Gold is the file of the settled answers: gold in the suite's format if the task is
 // of kind gold, gold of whole items if the suite has such, else the answers as they are.
-func (r *Result) Gold(source GoldMaker) (data []byte, err error) {
-	keeper := source.Keeper()
+func (r *Result) Gold() (data []byte, err error) {
+	keeper := r.fresh.source.Keeper()
 	switch {
 	case keeper != nil && r.Task.Kind == "assessment" && r.Task.Of == "item" && !r.Task.Practice:
 		var settled []eval.ItemGold
@@ -416,7 +418,7 @@ func (r *Result) Gold(source GoldMaker) (data []byte, err error) {
 		for ; i < len(r.Settled) && r.Settled[i].Subject.Item == item; i++ {
 			of = append(of, r.Settled[i].Answer.unitGold(r.Settled[i].Subject.Unit))
 		}
-		line, err := source.Gold(item, of)
+		line, err := r.fresh.source.Gold(item, of)
 		if err != nil {
 			return nil, fmt.Errorf("the gold of %s: %w", item, err)
 		}
@@ -448,8 +450,7 @@ func (g *Given) judgement(t study.Task) []byte {
 	q := t.Ask[0]
 	j := Judgement{Answer: e.Answer, Label: e.label(t, q), Shown: e.Shown, Reason: e.Reason, Session: e.Session}
 	if t.Judge {
-		yes := j.Label == q.Options[0]
-		j.Yes = &yes
+		j.Yes = new(j.Label == q.Options[0])
 	}
 	return encoded(j)
 }

@@ -73,15 +73,20 @@ type Server struct {
 	People []string
 
 	place   Place
-	tasks   []study.Task
+	tasks   []*served
 	source  Source
 	version string
 	passes  []int // that people answer: the rounds, or decisions
 
-	mu     sync.Mutex
-	queues map[string]*Queue
-	closed map[string]error // why a task cannot be answered
-	desks  map[[2]string]*desk
+	mu    sync.Mutex // of what changes: desks, and queues and locks of tasks
+	desks map[[2]string]*desk
+}
+
+// A served task is one that people can answer, or not.
+type served struct {
+	study.Task
+	queue  *Queue // nil if it is not drawn yet
+	closed error  // why it cannot be answered
 }
 
 // Open draws the tasks that have no queue yet. A task from a queue of the suite is drawn
@@ -89,35 +94,24 @@ type Server struct {
 // there is only one task, it is drawn now, and an error if it cannot be. With adjudicate,
 // the people decide on subjects whose answers differ.
 func Open(p Place, tasks []study.Task, source Source, version string, adjudicate bool) (*Server, error) {
-	s := &Server{place: p, source: source, version: version, passes: rounds,
-		queues: map[string]*Queue{}, closed: map[string]error{}, desks: map[[2]string]*desk{}}
+	s := &Server{place: p, source: source, version: version, passes: rounds, desks: map[[2]string]*desk{}}
 	if adjudicate {
 		s.passes = []int{passAdjudicate}
 	}
 	for _, t := range tasks {
-		t = t.Full()
-		s.tasks = append(s.tasks, t)
-		var q *Queue
-		var err error
+		x := &served{Task: t.Full()}
 		if t.Queue == "" || len(tasks) == 1 {
-			q, err = p.queue(t, source)
+			x.queue, x.closed = p.queue(x.Task, source)
 		} else {
-			q, err = p.readQueue(t)
+			x.queue, x.closed = p.readQueue(x.Task)
 		}
-		if err == nil {
-			err = p.checkOpen(t.Name)
+		if x.closed = cmp.Or(x.closed, p.checkOpen(t.Name)); x.closed != nil && len(tasks) == 1 {
+			return nil, x.closed
 		}
-		switch {
-		case err != nil && len(tasks) == 1:
-			return nil, err
-		case err != nil:
-			s.closed[t.Name] = err
-		default:
-			s.queues[t.Name] = q
-		}
+		s.tasks = append(s.tasks, x)
 	}
-	if len(s.queues) == 0 {
-		return nil, fmt.Errorf("no task can be answered: %w", s.closed[s.tasks[0].Name])
+	if !slices.ContainsFunc(s.tasks, func(x *served) bool { return x.closed == nil }) {
+		return nil, fmt.Errorf("no task can be answered: %w", s.tasks[0].closed)
 	}
 	return s, nil
 }
@@ -187,8 +181,7 @@ func unlocked(s *Server, depth string, show func(w http.ResponseWriter, r *http.
 // told is what an error says to whoever asks. Only a refusal is written for people: other
 // errors can name items, arms and models.
 func (s *Server) told(r *http.Request, err error) string {
-	var refused *refusal
-	if errors.As(err, &refused) || serve.HolderOf(r) == Owner {
+	if errors.As(err, new(*refusal)) || serve.HolderOf(r) == Owner {
 		return err.Error()
 	}
 	s.place.report(err)
@@ -211,8 +204,7 @@ func render(w http.ResponseWriter, status int, name string, data any) error {
 }
 
 func statusOf(err error) int {
-	var refused *refusal
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*refusal](err); ok {
 		return refused.status
 	}
 	return http.StatusInternalServerError
@@ -243,8 +235,7 @@ func post[T, Said any](s *Server, not string, do func(r *http.Request, body *T) 
 
 func read(r *http.Request, into any) error {
 	data, err := io.ReadAll(r.Body)
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
+	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return refuse(http.StatusRequestEntityTooLarge, "an answer may have %d bytes", tooLarge.Limit)
 	}
 	if err != nil {
@@ -257,13 +248,13 @@ func read(r *http.Request, into any) error {
 }
 
 // task finds a task by its name.
-func (s *Server) task(name string) (study.Task, error) {
+func (s *Server) task(name string) (*served, error) {
 	for _, t := range s.tasks {
 		if t.Name == name {
 			return t, nil
 		}
 	}
-	return study.Task{}, refuse(http.StatusNotFound, "no such task")
+	return nil, refuse(http.StatusNotFound, "no such task")
 }
 
 // desk returns the open file of the person who asks. The caller holds the lock.
@@ -272,27 +263,27 @@ func (s *Server) desk(r *http.Request, task string) (*desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.closed[task]; err != nil {
-		return nil, err
+	if t.closed != nil {
+		return nil, t.closed
 	}
 	person := serve.HolderOf(r)
 	switch {
 	case s.adjudicates() && t.Adjudicator != "" && t.Adjudicator != person:
 		return nil, refuse(http.StatusForbidden, "the study names somebody else to decide on this task")
-	case !s.adjudicates() && !mayAnswer(t, person):
+	case !s.adjudicates() && !mayAnswer(t.Task, person):
 		return nil, refuse(http.StatusForbidden, "the study names others to answer this task")
 	}
 	if d := s.desks[[2]string{task, person}]; d != nil {
 		return d, d.rank()
 	}
-	if s.queues[task] == nil {
-		q, err := s.place.queue(t, s.source)
+	if t.queue == nil {
+		q, err := s.place.queue(t.Task, s.source)
 		if err != nil { // nothing is drawn, so a later request can succeed
 			return nil, err
 		}
-		s.queues[task] = q
+		t.queue = q
 	}
-	d, err := s.place.open(t, s.queues[task], s.source, person, s.version)
+	d, err := s.place.open(t.Task, t.queue, s.source, person, s.version)
 	if errors.Is(err, ledger.ErrInUse) {
 		return nil, refuse(http.StatusConflict, "another session of %s is open in this task: answer there, or end that scruple annotate and reload the page", person)
 	}

@@ -46,12 +46,7 @@ func (s Subject) String() string {
 }
 
 // Blind names a subject without its arms.
-func (s Subject) Blind() string {
-	if s.Unit == "" {
-		return s.Item
-	}
-	return s.Item + " · " + s.Unit
-}
+func (s Subject) Blind() string { return Subject{Item: s.Item, Unit: s.Unit}.String() }
 
 // armOf returns the arm that was shown as A or B; other labels stay as they are.
 func (s Subject) armOf(side string, swapped bool) string {
@@ -129,7 +124,15 @@ type Shown struct {
 	Parts []Part           `json:"parts,omitempty"`
 	Ask   []study.Question `json:"ask"`
 
-	sides [2][]Part // of a pair, whose parts have all that is shown of an answer
+	rows []row // of a page
+}
+
+// add adds parts, each in a row of its own.
+func (s *Shown) add(parts ...Part) {
+	s.Parts = append(s.Parts, parts...)
+	for _, p := range parts {
+		s.rows = append(s.rows, row{Name: p.Name, Texts: []string{p.Text}})
+	}
 }
 
 // A Page is text in which passages can be marked.
@@ -196,12 +199,13 @@ func show(t study.Task, source Shower, s Subject, swapped bool) (shown Shown, er
 		if err != nil {
 			err = fmt.Errorf("showing %v: %w", s, err)
 		}
-		if len(t.Criteria) > 0 { // the question is that of the judge
-			shown.Parts = append([]Part{{Name: "Criteria", Text: "- " + strings.Join(t.Criteria, "\n- ")}}, shown.Parts...)
-		}
 	}()
+	if len(t.Criteria) > 0 { // the question is that of the judge
+		shown.add(Part{Name: "Criteria", Text: "- " + strings.Join(t.Criteria, "\n- ")})
+	}
 	if t.Queue != "" {
-		shown.Parts, err = source.ShowQueued(t.Queue, s.trial())
+		parts, err := source.ShowQueued(t.Queue, s.trial())
+		shown.add(parts...)
 		return shown, err
 	}
 	x, err := source.Show(s.trial())
@@ -229,10 +233,10 @@ func show(t study.Task, source Shower, s Subject, swapped bool) (shown Shown, er
 		}
 	}
 	if shows("gold") {
-		shown.Parts = append(shown.Parts, Part{Name: "Gold", Text: goldText(x, s)})
+		shown.add(Part{Name: "Gold", Text: goldText(x, s)})
 	}
 	if s.Other == "" {
-		shown.Parts = append(shown.Parts, answerParts(x, s, shows)...)
+		shown.add(answerParts(x, s, shows)...)
 		return shown, nil
 	}
 	y, err := source.Show(s.second().trial())
@@ -242,14 +246,24 @@ func show(t study.Task, source Shower, s Subject, swapped bool) (shown Shown, er
 	if swapped {
 		x, y = y, x
 	}
+	var rows []row // one for each part that one of them has
 	for i, side := range []eval.Exhibit{x, y} {
 		var text []string
-		shown.sides[i] = answerParts(side, s, shows)
-		for _, p := range shown.sides[i] {
+		for _, p := range answerParts(side, s, shows) {
 			text = append(text, p.Text)
+			at := slices.IndexFunc(rows, func(r row) bool { return r.Name == p.Name })
+			if at < 0 {
+				at = len(rows)
+				rows = append(rows, row{p.Name, p.Name == rawPart && at > 0, make([]string, 2)})
+			}
+			rows[at].Texts[i] = p.Text
 		}
 		shown.Parts = append(shown.Parts, Part{Name: "Answer " + letter(i), Text: strings.Join(text, "\n\n")})
 	}
+	if rows == nil {
+		rows = []row{{Name: "Answer", Texts: make([]string, 2)}}
+	}
+	shown.rows = append(shown.rows, rows...)
 	return shown, nil
 }
 
@@ -356,7 +370,7 @@ func titled(title string) string {
 type row struct {
 	Name  string
 	Raw   bool // answers as written, below those that were read
-	Texts []column
+	Texts []string
 }
 
 // A column is a text of a row.
@@ -371,60 +385,20 @@ type line struct {
 	Differs bool
 }
 
-// rows arranges the parts that are shown: the answers of a pair, and two judgements, are side
-// by side.
-func (s Shown) rows() (list []row) {
-	for i, p := range s.Parts {
-		what, isB := strings.CutSuffix(p.Name, " B")
-		switch last := max(0, len(list)-1); {
-		case !isB || i == 0 || s.Parts[i-1].Name != what+" A":
-			list = append(list, row{Name: p.Name, Texts: []column{{Lines: lines(p.Text)}}})
-		case what == "Answer":
-			list = append(list[:last], s.answers()...)
-		default:
-			list = append(list[:last], beside(what, s.Parts[i-1].Text, p.Text))
-		}
+// Columns divides the texts, and compares two by their lines. Of a single line, such as a label or
+// prose, it is plain that it differs.
+func (r row) Columns() (list []column) {
+	for i, text := range r.Texts {
+		list = append(list, column{r.Name + " " + letter(i), lines(text)})
 	}
-	return list
-}
-
-// answers are the answers of a pair, a row for each part that one of them has.
-func (s Shown) answers() (list []row) {
-	var names []string
-	for _, p := range slices.Concat(s.sides[0], s.sides[1]) {
-		if !slices.Contains(names, p.Name) {
-			names = append(names, p.Name)
-		}
-	}
-	if len(names) == 0 {
-		return []row{beside("Answer", "", "")}
-	}
-	for _, name := range names {
-		var texts [2]string
-		for i, side := range s.sides {
-			if at := slices.IndexFunc(side, func(p Part) bool { return p.Name == name }); at >= 0 {
-				texts[i] = side[at].Text
-			}
-		}
-		r := beside(name, texts[0], texts[1])
-		r.Raw = name == rawPart && len(list) > 0
-		list = append(list, r)
-	}
-	return list
-}
-
-// beside compares two texts by their lines. Of a single line, such as a label or prose, it is
-// plain that it differs.
-func beside(name, a, b string) row {
-	r := row{Name: name, Texts: []column{{name + " A", lines(a)}, {name + " B", lines(b)}}}
-	for i := range r.Texts {
-		of, other := r.Texts[i].Lines, r.Texts[1-i].Lines
+	for i := range list {
+		of, other := list[i].Lines, list[len(list)-1-i].Lines
 		for j := range of {
 			same := func(l line) bool { return strings.TrimSpace(l.Text) == strings.TrimSpace(of[j].Text) }
-			of[j].Differs = len(of)+len(other) > 2 && !slices.ContainsFunc(other, same)
+			of[j].Differs = len(list) == 2 && len(of)+len(other) > 2 && !slices.ContainsFunc(other, same)
 		}
 	}
-	return r
+	return list
 }
 
 // lines divides a text; JSON is indented first.

@@ -139,7 +139,7 @@ type Given struct {
 	by           time.Time // before what came next, if the clock was ahead at FinalAt
 	Skip         string    // reason
 
-	opened, answered int // lines of the file: the first one, and the first answer
+	opened int // the first line in the file
 }
 
 // A Session is a person's work from the first draft to a break or the end of the server.
@@ -239,7 +239,7 @@ func (w *Work) apply(e ledger.Entry) error {
 		case eventSight:
 			w.sights[k.subject] = true
 		default:
-			w.answer(k, e, &ev, at)
+			w.answer(k, e.Kind, &ev)
 		}
 	default:
 		return fmt.Errorf("entry %d has the unknown kind %q: it was written by another version", e.Seq, e.Kind)
@@ -248,15 +248,15 @@ func (w *Work) apply(e ledger.Entry) error {
 }
 
 // answer adds an answer or a skip.
-func (w *Work) answer(k slot, e ledger.Entry, ev *Event, at time.Time) {
+func (w *Work) answer(k slot, kind string, ev *Event) {
 	delete(w.drafts, k)
 	g := w.given[k]
 	if g == nil {
-		g = &Given{slot: k, person: w.Person, opened: e.Seq}
+		g = &Given{slot: k, person: w.Person, opened: ev.line}
 		w.given[k] = g
 		w.order = append(w.order, g)
 		w.since++
-		s := w.inSession(at)
+		s := w.inSession(ev.at)
 		s.Active += ev.active()
 		switch k.pass {
 		case passAgain:
@@ -267,14 +267,11 @@ func (w *Work) answer(k slot, e ledger.Entry, ev *Event, at time.Time) {
 			s.Items = append(s.Items, k.subject)
 		}
 	}
-	if g.FinalAt, g.by = at, at; e.Kind == eventSkip {
+	if g.FinalAt, g.by = ev.at, ev.at; kind == eventSkip {
 		g.Skip = ev.Reason
 		return
 	}
-	if g.First == nil { // also after a skip
-		g.First, g.answered = ev, e.Seq
-	}
-	g.all, g.Final, g.Skip = append(g.all, ev), ev, ""
+	g.all, g.First, g.Final, g.Skip = append(g.all, ev), cmp.Or(g.First, ev), ev, ""
 }
 
 // decidedOn is the answer that a decision is about, or nil. If the decision does not say, it is

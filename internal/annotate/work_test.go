@@ -101,7 +101,7 @@ func TestSkippedIsNotCompared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := r.Agreements(corpus{6})
+	list, err := r.Agreements()
 	if err != nil || len(list) == 0 || list[0].N != 2 || !slices.Contains(list[0].Notes, "3 subjects that one of them skipped are not compared") {
 		t.Errorf("%+v, %v", list, err)
 	}

@@ -275,7 +275,7 @@ func sessions(results []*annotate.Result) (parts []report.Part) {
 // secondRounds compare the rounds of each person.
 func (s Source) secondRounds(results []*annotate.Result) (parts []report.Part, err error) {
 	for _, r := range results {
-		list, err := r.Agreements(s.Subjects)
+		list, err := r.Agreements()
 		if err != nil {
 			return nil, err
 		}
@@ -356,7 +356,7 @@ func (s Source) reliability(results []*annotate.Result) ([]report.Part, error) {
 		Note: "The target is one of Cohen's kappa, which only questions with labels have. Small numbers of subjects make it a screen: read the interval."}
 	var parts []report.Part
 	for _, r := range results {
-		list, err := r.Agreements(s.Subjects)
+		list, err := r.Agreements()
 		if err != nil {
 			return nil, err
 		}

@@ -121,9 +121,6 @@ func TestReliabilityWithoutKappa(t *testing.T) {
 		if got := strings.Join(row[5:], "|"); got != test.want {
 			t.Errorf("got %s, want %s", got, test.want)
 		}
-		if met, ok := test.g.Met(); met != ok {
-			t.Errorf("%s: met %v, %v", row[5], met, ok)
-		}
 	}
 }
 

@@ -116,8 +116,7 @@ func (l *Lines) Decode(i int, buf []byte, into any) ([]byte, error) {
 
 // Locate puts file and line before err as [LocateLine] does.
 func (l *Lines) Locate(i int, err error) error {
-	var d *DecodeError
-	if l.made && errors.As(err, &d) {
+	if d, ok := errors.AsType[*DecodeError](err); ok && l.made {
 		err = d.Err
 	}
 	return LocateLine(l.path, l.Line(i), err)
@@ -126,8 +125,7 @@ func (l *Lines) Locate(i int, err error) error {
 // LocateLine puts file and line before an error about a line, and column too where err is a
 // [*DecodeError] that knows it.
 func LocateLine(file string, line int, err error) error {
-	var d *DecodeError
-	if errors.As(err, &d) && d.Column > 0 {
+	if d, ok := errors.AsType[*DecodeError](err); ok && d.Column > 0 {
 		return fmt.Errorf("%s:%d:%d: %w", file, line, d.Column, d.Err)
 	}
 	return fmt.Errorf("%s:%d: %w", file, line, err)
@@ -150,11 +148,7 @@ func (l *Lines) Close() error {
 // load reads the file to its end and finds its records.
 func (l *Lines) load() error {
 	packed := l.file
-	info, err := packed.Stat()
-	if err != nil {
-		return fmt.Errorf("opening data: %w", err)
-	}
-	err = scanFile(l.path, packed, info.Size(), l.unpack, func(offset int64, line int, text []byte, err error) error {
+	err := scanFile(packed, packed, l.unpack, func(offset int64, line int, text []byte, err error) error {
 		switch {
 		case err != nil:
 			return err

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"os"
 )
 
 // Scan reads a JSON Lines file, plain or compressed with gzip, once from its
@@ -21,13 +22,9 @@ func Scan(path string, visit func(line int, text []byte, err error)) (hash strin
 		return "", err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return "", fmt.Errorf("opening data: %w", err)
-	}
 	discard := func() (io.Writer, error) { return io.Discard, nil }
 	sum := sha256.New()
-	err = scanFile(path, io.TeeReader(f, sum), info.Size(), discard, func(_ int64, line int, text []byte, err error) error {
+	err = scanFile(f, io.TeeReader(f, sum), discard, func(_ int64, line int, text []byte, err error) error {
 		visit(line, text, err)
 		return nil
 	})
@@ -43,13 +40,17 @@ const (
 // begins in the text, or an error about it. An error of its own ends the scan.
 type visitor func(offset int64, line int, text []byte, err error) error
 
-// scanFile reads a file of size bytes to its end. The content of a compressed one is copied
-// to what unpack returns.
-func scanFile(path string, f io.Reader, size int64, unpack func() (io.Writer, error), visit visitor) error {
-	disk := bufio.NewReaderSize(f, 1<<16)
+// scanFile reads a file to its end, from a reader of it. The content of a compressed one is
+// copied to what unpack returns.
+func scanFile(f *os.File, from io.Reader, unpack func() (io.Writer, error), visit visitor) error {
+	path, disk := f.Name(), bufio.NewReaderSize(from, 1<<16)
 	content := disk
 	if magic, _ := disk.Peek(len(gzipMagic)); string(magic) == gzipMagic { // a file too short to be packed is not
-		unpacked, err := gunzip(disk, size)
+		info, err := f.Stat()
+		if err != nil {
+			return fmt.Errorf("opening data: %w", err)
+		}
+		unpacked, err := gunzip(disk, info.Size())
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}

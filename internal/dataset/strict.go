@@ -50,8 +50,8 @@ func ReadJSON(file string, into any, options ...json.Options) error {
 // Locate prefixes an error of decoding a file of one JSON value with the file's name
 // and, if they are known, line and column.
 func Locate(file string, data []byte, err error) error {
-	var d *DecodeError
-	if !errors.As(err, &d) || d.Column == 0 {
+	d, ok := errors.AsType[*DecodeError](err)
+	if !ok || d.Column == 0 {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	line, column, n := 1, 1, 1
@@ -110,17 +110,13 @@ func faultf(data []byte, offset int, format string, args ...any) error {
 // explain turns the decoder's error into one that names place and remedy. It
 // runs only when a record is refused, so it may take its time.
 func explain(data []byte, t reflect.Type, err error) error {
-	var (
-		inner    *DecodeError
-		syntax   *jsontext.SyntacticError
-		semantic *json.SemanticError
-	)
-	switch {
-	case errors.As(err, &inner): // of a type that decodes itself: its columns are not the line's
+	if inner, ok := errors.AsType[*DecodeError](err); ok { // of a type that decodes itself: its columns are not the line's
 		return &DecodeError{Err: inner.Err}
-	case errors.As(err, &syntax):
+	}
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		return explainSyntax(data, t, syntax)
-	case errors.As(err, &semantic):
+	}
+	if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
 		return explainMeaning(data, t, semantic)
 	}
 	return &DecodeError{Err: err}

@@ -23,7 +23,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/scruple-eval/scruple/internal/errno"
 )
@@ -96,21 +95,21 @@ func (f File) write(write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	defer tmp.discard()
-	if err := errors.Join(write(tmp.file), tmp.file.Sync()); err != nil {
+	defer discard(tmp)
+	if err := errors.Join(write(tmp), tmp.Sync()); err != nil {
 		return err
 	}
 	if t.Info != nil {
-		if err := tmp.file.Chmod(t.Info.Mode().Perm()); err != nil {
+		if err := tmp.Chmod(t.Info.Mode().Perm()); err != nil {
 			return err
 		}
 	}
-	release(tmp.file)
+	release(tmp)
 	place := os.Rename
 	if f.New {
 		place = link
 	}
-	if err := place(tmp.file.Name(), t.Path); err != nil {
+	if err := place(tmp.Name(), t.Path); err != nil {
 		return err
 	}
 	return SyncFolder(filepath.Dir(t.Path))
@@ -158,8 +157,8 @@ func (f File) check() error {
 	if err != nil {
 		return err
 	}
-	defer tmp.discard()
-	_, err = tmp.file.Write(make([]byte, 4096)) // a full disk makes empty files
+	defer discard(tmp)
+	_, err = tmp.Write(make([]byte, 4096)) // a full disk makes empty files
 	return err
 }
 
@@ -221,37 +220,24 @@ func Follow(path string) (string, error) {
 	return "", errors.New("too many links")
 }
 
-// A temporary is a file on its way to its name.
-type temporary struct{ file *os.File }
-
 // partSuffix ends the names of files on their way.
 const partSuffix = ".part"
 
 // temporary makes a locked file beside a target, and removes those that killed processes
 // left.
-func (f File) temporary(t Target) (temporary, error) {
+func (f File) temporary(t Target) (*os.File, error) {
 	dir, prefix := filepath.Dir(t.Path), "."+filepath.Base(t.Path)+"."
-	if entries, err := os.ReadDir(dir); err == nil {
-		for _, e := range entries {
-			if strings.HasPrefix(e.Name(), prefix) && strings.HasSuffix(e.Name(), partSuffix) && e.Type().IsRegular() {
-				removeLeft(filepath.Join(dir, e.Name()), os.OpenFile, os.Remove)
-			}
-		}
-	}
-	mode := f.Mode
-	if mode == 0 {
-		mode = 0o644
-	}
-	file, err := hold(func() (*os.File, error) {
-		return os.OpenFile(filepath.Join(dir, prefix+random()+partSuffix), os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+	removeLeft(dir, prefix, partSuffix, 0, os.OpenFile)
+	return hold(func() (*os.File, error) {
+		name := filepath.Join(dir, prefix+random()+partSuffix)
+		return os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, cmp.Or(f.Mode, 0o644))
 	})
-	return temporary{file}, err
 }
 
-// discard closes the file and removes it unless it was renamed.
-func (t temporary) discard() {
-	t.file.Close()
-	_ = os.Remove(t.file.Name())
+// discard closes a temporary file and removes it unless it was renamed.
+func discard(tmp *os.File) {
+	tmp.Close()
+	_ = os.Remove(tmp.Name())
 }
 
 // Sum is the SHA-256 of a file in hexadecimal, and its size.

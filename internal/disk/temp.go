@@ -18,14 +18,7 @@ import (
 // first. The caller removes the folder with the returned function.
 func Temp(kind, name string) (dir string, remove func() error, err error) {
 	begin := "scruple-" + kind + "-"
-	entries, err := os.ReadDir(os.TempDir())
-	if err == nil {
-		for _, e := range entries {
-			if strings.HasPrefix(e.Name(), begin) && strings.HasSuffix(e.Name(), tempSuffix) && e.IsDir() {
-				removeLeft(filepath.Join(os.TempDir(), e.Name()), openFolder, os.RemoveAll)
-			}
-		}
-	}
+	removeLeft(os.TempDir(), begin, tempSuffix, fs.ModeDir, openFolder)
 	if name != "" {
 		begin += unsafe.ReplaceAllString(name, "-") + "-"
 	}
@@ -81,17 +74,24 @@ func hold(create func() (*os.File, error)) (*os.File, error) {
 	}
 }
 
-// removeLeft removes what no process has locked.
-func removeLeft(path string, open func(string, int, fs.FileMode) (*os.File, error), remove func(string) error) {
-	f, err := open(path, os.O_RDONLY, 0)
-	if err != nil {
-		return
-	}
-	if Lock(f) == nil {
-		release(f)
-		if remove(path) == nil { // else tried again by the next one
-			_ = os.Remove(f.Name())
+// removeLeft removes what a folder has of a type, with such a name, that no process has locked.
+func removeLeft(dir, prefix, suffix string, of fs.FileMode, open func(string, int, fs.FileMode) (*os.File, error)) {
+	entries, _ := os.ReadDir(dir) // what cannot be seen is left
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), prefix) || !strings.HasSuffix(e.Name(), suffix) || e.Type() != of {
+			continue
 		}
+		path := filepath.Join(dir, e.Name())
+		f, err := open(path, os.O_RDONLY, 0)
+		if err != nil {
+			continue
+		}
+		if Lock(f) == nil {
+			release(f)
+			if os.RemoveAll(path) == nil { // else tried again by the next one
+				_ = os.Remove(f.Name())
+			}
+		}
+		f.Close()
 	}
-	f.Close()
 }

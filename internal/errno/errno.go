@@ -15,6 +15,6 @@ type Kind []syscall.Errno
 
 // Of reports whether an error has this reason.
 func (k Kind) Of(err error) bool {
-	var no syscall.Errno
-	return errors.As(err, &no) && slices.Contains(k, no)
+	no, ok := errors.AsType[syscall.Errno](err)
+	return ok && slices.Contains(k, no)
 }

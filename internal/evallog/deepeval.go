@@ -20,7 +20,7 @@ type deepEvalRun struct {
 	Cases []struct {
 		Name        string   `json:"name"`
 		Input       string   `json:"input"`
-		Actual      *string  `json:"actualOutput"`
+		Actual      string   `json:"actualOutput"`
 		Expected    string   `json:"expectedOutput"`
 		Cost        *float64 `json:"tokenCost"`
 		Time        *float64 `json:"completionTime"`
@@ -68,11 +68,8 @@ func readDeepEval(files []string, to *Import) error {
 		}
 		ways := map[string]deepEvalWay{}
 		for _, c := range run.Cases {
-			s := Sample{Item: "t-" + kit.Hash(c.Input, c.Expected).String(), Arm: arm, Input: c.Input, Expected: c.Expected, Used: map[string]float64{},
+			s := Sample{Item: "t-" + kit.Hash(c.Input, c.Expected).String(), Arm: arm, Input: c.Input, Expected: c.Expected, Answer: c.Actual, Used: map[string]float64{},
 				Facts: []eval.Level{{Name: "name", Value: c.Name}}}
-			if c.Actual != nil {
-				s.Answer = *c.Actual
-			}
 			for _, m := range c.MetricsData {
 				score := Score{Metric: m.Name, Value: math.NaN(), Unscored: firstLine(m.Error)}
 				if m.Score != nil && m.Error == "" {

@@ -23,7 +23,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"text/template"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -374,18 +373,8 @@ func (f Format) into(files []string, dir string) (fmt.Stringer, error) {
 //go:embed study.tmpl
 var templates string
 
-// texts are the study file and what a report says.
-var texts = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("").Funcs(template.FuncMap{"quoted": kit.PlainJSON, "plural": text.Plural, "join": strings.Join}).Parse(templates))
-})
-
-func written(name string, data any) string {
-	var b strings.Builder
-	if err := texts().ExecuteTemplate(&b, name, data); err != nil {
-		panic("evallog: " + err.Error()) // the templates are ours
-	}
-	return b.String()
-}
+// written is the study file, or what a report says.
+var written = text.Templates(templates, template.FuncMap{"quoted": kit.PlainJSON})
 
 // study is the study file.
 func (to *Import) study(name string, files []string) string {

@@ -417,6 +417,9 @@ func TestColumnsStayApart(t *testing.T) {
 			{"id": "2", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"m": {"input_tokens": 10, "output_tokens": 5, "total_cost": 0.25}}, "role_usage": {}},
 			{"id": "3", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"m": {"input_tokens": 1010, "output_tokens": 105, "total_cost": 1.5}}}`)}, []map[string]any{
 			{"item": "1", "s": 1.0, "cost": 0.25, "tokens_in": 10.0, "tokens_out": 5.0}, {"item": "2", "s": 1.0, "cost": 0.25, "tokens_in": 10.0, "tokens_out": 5.0}, {"item": "3", "s": 1.0}}},
+		{"two graders of one name", "inspect", map[string]string{"a.json": scorers(`{"name": "model_graded_qa", "options": {"model": "g"}}, {"name": "model_graded_qa", "options": {"model": "h"}}, {"name": "a"}`,
+			`{"id": "1", "epoch": 1, "scores": {"a": {"value": 0.5}, "model_graded_qa": {"value": "C"}, "model_graded_qa1": {"value": "I"}}}`)}, []map[string]any{
+			{"item": "1", "model_graded_qa": 1.0, "model_graded_qa1": 0.0, "a": 0.5}}},
 		{"named scores", "promptfoo", map[string]string{"a.jsonl": `{"prompt": {"raw": "p"}, "provider": {"id": "x"}, "vars": {}, "success": true, "score": 1, "namedScores": {"score": 0.25, "pass": 0.5}}`}, []map[string]any{
 			{"pass": 1.0, "score": 1.0, "pass_2": 0.5, "score_2": 0.25}}},
 	} {

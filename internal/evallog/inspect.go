@@ -100,17 +100,16 @@ func inspectLogs(files []string) (logs []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		of := func(kind string) (list []string) {
+		var found []string
+		for _, kind := range []string{".eval", ".json"} {
 			for _, e := range entries {
 				if strings.HasSuffix(e.Name(), kind) {
-					list = append(list, filepath.Join(file, e.Name()))
+					found = append(found, filepath.Join(file, e.Name()))
 				}
 			}
-			return list
-		}
-		found := of(".eval")
-		if len(found) == 0 {
-			found = of(".json")
+			if len(found) > 0 {
+				break
+			}
 		}
 		if len(found) == 0 {
 			return nil, fmt.Errorf("%s: the folder has no logs, .eval or .json", file)
@@ -322,15 +321,10 @@ func (l *log) sample(s *inspectSample, to *Import) Sample {
 	if s.Error != nil {
 		out.Error = cmp.Or(firstLine(s.Error.Message), "an error without a message")
 	}
-	var names []string // in the order of the log
-	for _, scorer := range l.Eval.Scorers {
-		if _, ok := s.Scores[scorer.Name]; ok {
-			names = append(names, scorer.Name)
-		}
-	}
-	for _, name := range sortedKeys(s.Scores) {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
+	names := sortedKeys(s.Scores)
+	for _, scorer := range slices.Backward(l.Eval.Scorers) { // in the order of the log, which may have a name twice
+		if at := slices.Index(names, scorer.Name); at >= 0 {
+			names = slices.Insert(slices.Delete(names, at, at+1), 0, scorer.Name)
 		}
 	}
 	for _, name := range names {

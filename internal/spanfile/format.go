@@ -432,8 +432,7 @@ func (d *reader) snapshot(data []byte) (err error) {
 		doc := Doc{ID: r.PromptID, Text: r.Text(), Labelled: r.Spans != nil, Result: raw}
 		doc.Failed, _ = r.Failures()
 		var spans []wireSpan
-		for k := range r.Spans {
-			s := &r.Spans[k]
+		for _, s := range r.Spans {
 			spans = append(spans, wireSpan{Text: s.Text, Start: &s.Start, End: &s.End, Role: s.Role, Confidence: s.Confidence})
 		}
 		d.add(doc, spans, UTF16)
@@ -544,11 +543,9 @@ func (d *reader) list(data []byte) error {
 				spans = append(spans, wireSpan{Text: passage, Start: v.Start, End: v.End, Label: v.Labels[0], Confidence: r.Score})
 			}
 		}
-		switch len(made) {
-		case 0:
+		if len(made) == 0 {
 			unannotated++
-		case 1:
-		default:
+		} else if len(made) > 1 {
 			several++
 		}
 		d.add(doc, spans, cmp.Or(unit, CodePoints))

@@ -106,8 +106,7 @@ func (d *Doc) lineSpans(unit Unit) []lineSpan {
 func lineOf(d *Doc) any {
 	var spans *[]lineSpan
 	if d.Labelled {
-		list := d.lineSpans(CodePoints)
-		spans = &list
+		spans = new(d.lineSpans(CodePoints))
 	}
 	return struct {
 		ID      string      `json:"id"`

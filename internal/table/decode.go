@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,10 +27,7 @@ func (t *Table) plain(data []byte) error {
 	if bytes.IndexByte(data, '\n') < 0 {
 		data = bytes.ReplaceAll(data, []byte("\r"), []byte("\n")) // of old Macs
 	}
-	t.text = slices.Clip(data)
-	if t.text == nil {
-		t.text = []byte{}
-	}
+	t.text = data
 	name := strings.TrimSuffix(strings.ToLower(t.File), ".gz")
 	ends := func(endings ...string) bool {
 		return slices.ContainsFunc(endings, func(e string) bool { return strings.HasSuffix(name, e) })
@@ -234,8 +230,7 @@ func (t *Table) object(row Row, value jsontext.Value) bool {
 	if t.Header == nil {
 		t.Header, t.columns = []string{}, map[string]int{}
 	}
-	for m := range members(value) {
-		name := m.name
+	for name, value := range text.Members(value) {
 		column, known := t.columns[strings.ToLower(name)]
 		switch {
 		case strings.TrimSpace(name) == "":
@@ -252,32 +247,24 @@ func (t *Table) object(row Row, value jsontext.Value) bool {
 			t.fault(row, -1, "keys %q and %q: use one name", t.Header[column], name)
 			return true
 		}
-		row.Cells[column] = cellOf(m.value)
+		row.Cells[column] = cellOf(value)
 	}
 	return t.add(row)
 }
 
-// A member is one of an object, whose value is at an offset.
-type member struct {
-	name  string
-	value jsontext.Value
-	at    int
-}
-
-// members yields the members of the valid object that a text begins with.
-func members(object []byte) iter.Seq[member] {
-	return func(yield func(member) bool) {
-		d := jsontext.NewDecoder(bytes.NewReader(object))
-		_, _ = d.ReadToken()
-		for d.PeekKind() == '"' {
-			token, _ := d.ReadToken()
-			name := token.String()
-			value, err := d.ReadValue()
-			if err != nil || !yield(member{name, value, int(d.InputOffset()) - len(value)}) {
-				return
-			}
+// memberAt is the offset of a member's value in the valid object that a text begins with, 0 if it
+// has no such member.
+func memberAt(object []byte, name string) int {
+	d := jsontext.NewDecoder(bytes.NewReader(object))
+	_, _ = d.ReadToken()
+	for d.PeekKind() == '"' {
+		token, _ := d.ReadToken()
+		found := token.String() == name
+		if value, err := d.ReadValue(); err != nil || found {
+			return int(d.InputOffset()) - len(value)
 		}
 	}
+	return 0
 }
 
 func cellOf(value jsontext.Value) Cell {

@@ -124,10 +124,7 @@ func (t *Table) record(r Row, texts Texts) ([]byte, error) {
 	object := map[string]any{}
 	for i, name := range t.Header {
 		cell := r.Text(i)
-		switch {
-		case name == texts.Verbatim:
-			cell = r.Cells[i].Text
-		case cell == "":
+		if cell == "" && name != texts.Verbatim {
 			continue
 		}
 		within, keys := object, strings.Split(name, ".")
@@ -145,7 +142,9 @@ func (t *Table) record(r Row, texts Texts) ([]byte, error) {
 		if within[key] != nil {
 			return nil, fmt.Errorf("a value of %s beside columns such as %q: use one of them", name, name+".…")
 		}
-		within[key] = texts.value(name, cell, t.truths()[i])
+		if within[key] = r.Cells[i].Text; name != texts.Verbatim {
+			within[key] = texts.value(name, cell, t.truths()[i])
+		}
 	}
 	return json.Marshal(object, json.Deterministic(true))
 }
@@ -172,9 +171,6 @@ func (t *Table) truths() []bool {
 
 // value returns a cell as JSON; truths: of a column of truth values.
 func (t Texts) value(name, cell string, truths bool) any {
-	if name == t.Verbatim {
-		return cell
-	}
 	typed := !slices.Contains(t.Names, name)
 	if is, ok := Truth(cell); ok && typed && truths {
 		return is

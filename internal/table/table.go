@@ -235,12 +235,7 @@ func (t *Table) Place(r Row, column int) string {
 	if t.comma != 0 {
 		at = fieldAt(t.text[r.at:], t.comma, column)
 	} else if column < len(t.Header) {
-		for m := range members(t.text[r.at:]) {
-			if m.name == t.Header[column] {
-				at = m.at
-				break
-			}
-		}
+		at = memberAt(t.text[r.at:], t.Header[column])
 	}
 	line := r.Line + bytes.Count(t.text[r.at:r.at+at], []byte("\n"))
 	begin := bytes.LastIndexByte(t.text[:r.at+at], '\n') + 1

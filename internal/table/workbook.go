@@ -68,7 +68,7 @@ func (s *sheet) fault(at, format string, args ...any) {
 // workbook reads a sheet.
 func (t *Table) workbook(name string, data []byte) error {
 	out, err := Reader().Run(data, name)
-	if e := limited.Exceeded(""); errors.As(err, &e) {
+	if e, ok := errors.AsType[limited.Exceeded](err); ok {
 		err = fmt.Errorf("the workbook is damaged or too large: %w: save the sheet as CSV", e)
 	}
 	if err != nil {
@@ -238,14 +238,8 @@ func readSheet(data []byte, name string) (*sheet, error) {
 		case "workbookPr":
 			p.from1904 = attribute(e, "date1904") == "1" || attribute(e, "date1904") == "true"
 		case "sheet":
-			id := ""
-			for _, a := range e.Attr { // r:id, beside sheetId
-				if a.Name.Local == "id" {
-					id = a.Value
-				}
-			}
 			names = append(names, attribute(e, "name"))
-			partOf[attribute(e, "name")] = own[id]
+			partOf[attribute(e, "name")] = own[attribute(e, "id")] // r:id
 		}
 		return nil
 	})

@@ -5,7 +5,7 @@
 // it. No program can recover when memory or stack run out, and no check before reading
 // finds all such files, since the numbers are in packed streams too.
 //
-// The package must not know the formats: they are values of [Reader].
+// The package must not know the format: it is a value of [Reader].
 package limited
 
 import (
@@ -37,7 +37,7 @@ type Exceeded string
 
 func (e Exceeded) Error() string { return string(e) }
 
-// argument starts the program as a reader; the name of the format and the option follow.
+// argument starts the program as a reader; the option follows.
 const argument = "read-from-standard-input"
 
 // refused is the exit code of a reader whose output is an error.
@@ -48,14 +48,9 @@ var hosted bool
 
 // Host lets [Reader.Run] read every file in a process of its own, which is this program,
 // started by itself. Main calls it first: in such a process it reads, and does not return.
-func Host(readers ...Reader) {
-	if len(os.Args) == 4 && os.Args[1] == argument {
-		for _, r := range readers {
-			if r.Name == os.Args[2] {
-				os.Exit(r.serve(os.Args[3], os.Stdin, os.Stdout))
-			}
-		}
-		os.Exit(1)
+func Host(r Reader) {
+	if len(os.Args) == 3 && os.Args[1] == argument {
+		os.Exit(r.serve(os.Args[2], os.Stdin, os.Stdout))
 	}
 	hosted = true
 }
@@ -73,7 +68,7 @@ func (r Reader) Run(data []byte, option string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), r.Time)
 	defer cancel()
 	c := exec.CommandContext(ctx, program)
-	c.Args = []string{os.Args[0], argument, r.Name, option}
+	c.Args = []string{os.Args[0], argument, option}
 	c.Env = []string{} // it needs no keys
 	c.Stdin = bytes.NewReader(data)
 	out, err := c.Output()
@@ -89,9 +84,6 @@ func (r Reader) Run(data []byte, option string) ([]byte, error) {
 		return nil, errors.New(string(out))
 	case interrupted(ended):
 		return nil, errors.New("reading it was interrupted")
-	}
-	if r.Memory%(1<<30) == 0 {
-		return nil, Exceeded(fmt.Sprintf("reading it needs more than %d GB of memory", r.Memory>>30))
 	}
 	return nil, Exceeded(fmt.Sprintf("reading it needs more than %d MB of memory", r.Memory>>20))
 }

@@ -220,7 +220,7 @@ func pages(in pdfium.Pdfium, data []byte, read func()) (string, error) {
 		if err == nil {
 			text, err = p.text()
 		}
-		if many := (unmapped{}); errors.As(err, &many) {
+		if many, ok := errors.AsType[unmapped](err); ok {
 			return "", fmt.Errorf("page %d: %w", i+1, many)
 		}
 		if err != nil {
@@ -438,12 +438,9 @@ func (p page) parted(t references.FPDF_TEXTPAGE, i int) bool {
 	if err != nil || !added.IsGenerated {
 		return false
 	}
-	before, err := p.in.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: t, Index: i - 1})
-	if err != nil {
-		return false
-	}
-	after, err := p.in.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: t, Index: i + 1})
-	if err != nil {
+	before, errBefore := p.in.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: t, Index: i - 1})
+	after, errAfter := p.in.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: t, Index: i + 1})
+	if errBefore != nil || errAfter != nil {
 		return false
 	}
 	a, b := before.Rect, after.Rect

@@ -67,7 +67,6 @@ package documents
 
 import (
 	"bytes"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -121,9 +120,7 @@ func lines[R any](path string, o Options, convert func(*R) (*Document, error)) (
 		return nil, report, err
 	}
 	defer in.Close()
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
+	var documents []*Document
 	for i := 0; i < in.Len() && (o.Limit == 0 || report.Written < o.Limit); i++ {
 		var record R
 		if _, err := in.Decode(i, nil, &record); err != nil {
@@ -133,12 +130,11 @@ func lines[R any](path string, o Options, convert func(*R) (*Document, error)) (
 		if err != nil {
 			return nil, report, in.Locate(i, err)
 		}
-		if !report.count(d, o) {
-			continue
-		}
-		if err := encoder.Encode(d); err != nil {
-			return nil, report, fmt.Errorf("writing document %s: %w", d.ID, err)
+		if report.count(d, o) {
+			documents = append(documents, d)
 		}
 	}
-	return out.Bytes(), report, nil
+	var out bytes.Buffer
+	err = dataset.EncodeLines(documents)(&out)
+	return out.Bytes(), report, err
 }
