@@ -85,7 +85,7 @@ func (p *point) value(e *Entry) float64 {
 		return 0
 	case slices.ContainsFunc(p.rightValues(), func(v string) bool { return text.Equal(p.field.Type, e.Value.Text, v) }):
 		return 1
-	case text.Similarity(p.field.Type, e.Value.Text, string(p.gold.Correct)) > 0.9:
+	case text.Near(p.field.Type, e.Value.Text, string(p.gold.Correct)):
 		return 0.5
 	}
 	return 0
