@@ -14,9 +14,8 @@ import (
 
 // The arms that make no calls.
 const (
-	nullBaseline   = "null_baseline"
-	heuristicName  = "heuristic"
-	calibrationArm = "calibration:gold"
+	nullBaseline  = "null_baseline"
+	heuristicName = "heuristic"
 )
 
 // An arm is a [kit.Arm] with its prompt or its local function.
@@ -69,7 +68,7 @@ func (p *planner) plan() {
 		p.nullArm(name)
 	}
 	if p.study.JudgeModel != "" {
-		p.add(calibrationArm, &arm{local: goldAnswer, Arm: kit.Local(eval.RoleCalibration, "gold", "1")})
+		p.add(kit.CalibrationRight, &arm{local: goldAnswer, Arm: kit.Local(eval.RoleCalibration, "gold", "1")})
 		p.bench.JudgedBy(p.study.JudgeModel)
 	}
 }

@@ -17,12 +17,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// The splits of a corpus.
-const (
-	splitDev  = "dev"
-	splitTest = "test"
-)
-
 // A bench is the suite bound to one study. It is safe for
 // concurrent use.
 type bench struct {
@@ -231,7 +225,7 @@ func (b *bench) admit(at place, d *Document, first map[string]place, strata map[
 		own := []eval.Level{{Name: "doc_type", Value: docType}, {Name: "difficulty", Value: d.Difficulty}, {Name: "source", Value: part}}
 		strata[key] = append(slices.DeleteFunc(own, func(l eval.Level) bool { return l.Value == "" }), levels...)
 	}
-	if d.Split == splitDev && b.study.Split != study.SplitTest { // a TEST run has no DEV trials
+	if d.Split == study.SplitDev && b.study.Split != study.SplitTest { // a TEST run has no DEV trials
 		b.hasDev = true
 	}
 	gold := d.goldHash()
@@ -363,7 +357,7 @@ func (b *bench) Basis(t eval.Trial) (on eval.Basis) {
 }
 
 // calibrates reports whether the judge is calibrated on the documents of a split.
-func (b *bench) calibrates(split string) bool { return !b.hasDev || split == splitDev }
+func (b *bench) calibrates(split string) bool { return !b.hasDev || split == study.SplitDev }
 
 // Perform gets the arm's answer for the document. It makes at most one call.
 func (b *bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/extraction/synthetic"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -257,10 +258,8 @@ func (b *bench) figures(r eval.Results) []eval.Figure {
 	return list
 }
 
-// difficulties is the order of the usual difficulties; others follow by name.
-var difficulties = []string{"easy", "medium", "hard", "adversarial"}
-
-// stratumValues lists the values of a stratum.
+// stratumValues lists the values of a stratum: the usual difficulties in their order, others by
+// name.
 func (b *bench) stratumValues(name string) []string {
 	seen := map[string]bool{}
 	var values []string
@@ -270,7 +269,7 @@ func (b *bench) stratumValues(name string) []string {
 		}
 	}
 	slices.SortFunc(values, func(a, b string) int {
-		if i, k := slices.Index(difficulties, a), slices.Index(difficulties, b); i >= 0 && k >= 0 {
+		if i, k := slices.Index(synthetic.Difficulties, a), slices.Index(synthetic.Difficulties, b); i >= 0 && k >= 0 {
 			return i - k
 		}
 		return strings.Compare(a, b)
