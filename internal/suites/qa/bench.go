@@ -76,7 +76,7 @@ func (b *bench) load(f *study.File, s *Study, errs *study.Errors) {
 			return
 		}
 	}
-	b.Note(kit.OtherColumns(known, s.Questions.Strata, "data.strata")...)
+	b.Note(kit.OtherColumns(known, s.Questions.Strata)...)
 	made := map[string]int{}   // ids of questions without one
 	lineOf := map[string]int{} // of each question that is valid
 	var questions []*question

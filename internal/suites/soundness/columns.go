@@ -155,7 +155,7 @@ func (l *loader) header(key string, t Table, s *table.Columns, schema []column) 
 		}
 		l.errs.Add(fmt.Errorf("%s:1:1: column %q is missing%s", s.Table.File, c.Name, hint))
 	}
-	l.note(kit.OtherColumns(s, t.Strata, "data.strata")...)
+	l.note(kit.OtherColumns(s, t.Strata)...)
 	for i, c := range t.Checks {
 		if !slices.Contains(known, c.Column) {
 			l.errs.Add(l.file.Errorf(fmt.Sprintf("%s.checks[%d].column", key, i), "the schema has no column %q%s", c.Column, text.DidYouMean(c.Column, known)))
@@ -229,7 +229,7 @@ func (l *loader) parse(kind, cell string) (number float64, unit string, err erro
 			err = fmt.Errorf("unknown label %q: want one of %s%s", cell, strings.Join(l.labels, ", "), meant)
 		}
 	case "domains":
-		_, err = l.parseDomains(cell)
+		err = l.checkDomains(cell)
 	case "sentences":
 		number, unit = float64(sentences(cell)), " sentences"
 	}
@@ -239,20 +239,20 @@ func (l *loader) parse(kind, cell string) (number float64, unit string, err erro
 	return number, unit, err
 }
 
-// parseDomains reads the numbers of domains, separated by commas.
-func (l *loader) parseDomains(s string) ([]int, error) {
+// checkDomains checks the numbers of domains, separated by commas.
+func (l *loader) checkDomains(s string) error {
 	var list []int
 	for part := range strings.SplitSeq(s, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(part))
 		if err != nil || n < 1 || l.domains > 0 && n > l.domains {
-			return nil, fmt.Errorf("want numbers of domains from 1 to %d separated by commas, got %q", l.domains, s)
+			return fmt.Errorf("want numbers of domains from 1 to %d separated by commas, got %q", l.domains, s)
 		}
 		if slices.Contains(list, n) {
-			return nil, fmt.Errorf("duplicate domain %d in %q", n, s)
+			return fmt.Errorf("duplicate domain %d in %q", n, s)
 		}
 		list = append(list, n)
 	}
-	return list, nil
+	return nil
 }
 
 var isoDate = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)

@@ -29,16 +29,15 @@ type Fragment struct {
 type Gold struct {
 	Label     int // index in the study's labels
 	Rationale string
-	Salient   []int // domains, from 1
 	Boundary  bool
 	Notes     string
 }
 
 // An Example is a worked example of a prompt.
 type Example struct {
-	ID, Fragment, Text string
-	Label              int
-	Rationale          string
+	ID, Text  string
+	Label     int
+	Rationale string
 }
 
 // fragments reads the corpus.
@@ -142,9 +141,6 @@ func (l *loader) judged(t Table, fragments []*Fragment, corpus *table.Columns) {
 		}
 		judged[id] = true
 		g := &Gold{Label: slices.Index(l.labels, s.Text(r, columnLabel)), Rationale: s.Text(r, columnRationale), Notes: s.Text(r, columnBoundaryWhy)}
-		if c := s.Text(r, columnSalient); c != "" {
-			g.Salient, _ = l.parseDomains(c)
-		}
 		g.Boundary, _ = table.Truth(s.Text(r, columnBoundary))
 		if g.Boundary && strings.TrimSpace(g.Notes) == "" && s.Has(columnBoundaryWhy) {
 			l.finding("error", s, r, columnBoundaryWhy, "empty, though %s is True: say why it is a boundary case", columnBoundary)
@@ -180,7 +176,7 @@ func (l *loader) worked(t, corpus Table, fragments []*Fragment) (list []Example)
 			shows[key] = true
 		}
 		levels[s.Text(r, columnComplexity)] = true
-		e := Example{ID: s.ID(r, columnCalibration), Fragment: s.ID(r, columnID), Text: s.Text(r, columnText),
+		e := Example{ID: s.ID(r, columnCalibration), Text: s.Text(r, columnText),
 			Label: slices.Index(l.labels, s.Text(r, columnClass)), Rationale: s.Text(r, columnWhy)}
 		if e.Label < 0 {
 			continue
