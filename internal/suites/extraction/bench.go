@@ -14,6 +14,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/table"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -69,8 +70,9 @@ func open(f *study.File, s *Study) (*bench, error) {
 	b.waiting = p.waiting
 	checkWeights(s, fault)
 	b.parts = s.open(f.Resolve, fault)
-	var err error
-	if b.verified, err = s.openChecklist(f.Resolve); err != nil {
+	if checklist := s.Documents.Verification; checklist != "" {
+		var err error
+		b.verified, err = readChecklist(table.Read(f.Resolve(checklist)))
 		for _, e := range kit.Unjoin(err) {
 			fault("data.verification", "%v", e)
 		}
