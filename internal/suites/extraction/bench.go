@@ -21,7 +21,7 @@ import (
 // A bench is the suite bound to one study. It is safe for
 // concurrent use.
 type bench struct {
-	kit.Base[*Document, *arm] // without data: documents are not kept in memory
+	kit.Base[*kept, *arm]
 
 	study      *Study
 	weights    Weights
@@ -30,10 +30,6 @@ type bench struct {
 	waiting    int // prompts of the folder kernels that have no model
 
 	parts    []part
-	items    []eval.Item
-	places   []place   // of items
-	schemaOf []*Schema // of items
-	index    *eval.ItemIndex
 	schemas  *schemas
 	recent   *recent
 	verified map[string]verification // rows of the checklist by document
@@ -48,6 +44,12 @@ type bench struct {
 	members           map[string]bool // further members of documents
 	warnings          []string        // the first of the doubtful values of gold
 	doubtful          int
+}
+
+// A kept document is what is kept of one in memory.
+type kept struct {
+	place
+	schema *Schema
 }
 
 // open binds the suite to a study: it reads and validates kernels, schemas and
@@ -78,9 +80,8 @@ func open(f *study.File, s *Study) (*bench, error) {
 		}
 	}
 	b.load(&errs)
-	b.index = eval.IndexItems(b.items)
 	for _, id := range slices.Sorted(maps.Keys(b.verified)) {
-		if _, ok := b.index.Find(id); !ok {
+		if b.Datum(id) == nil {
 			fault("data.verification", "the checklist has a row for %q, which is not a document of this study", id)
 		}
 	}
@@ -145,6 +146,7 @@ func (b *bench) checkLists(fault func(key, format string, args ...any)) {
 func (b *bench) load(errs *study.Errors) {
 	strata := map[string][]eval.Level{} // shared between documents
 	first := map[string]place{}         // by id
+	var items []eval.Item
 	type cause struct {
 		error
 		others int
@@ -167,7 +169,11 @@ func (b *bench) load(errs *study.Errors) {
 			for _, name := range d.members {
 				b.members[name] = true
 			}
-			for _, e := range b.admit(at, &d, first, strata, p.name) {
+			s, it, wrong := b.admit(at, &d, first, strata, p.name)
+			if s != nil {
+				b.Data, items = append(b.Data, &kept{at, s}), append(items, it)
+			}
+			for _, e := range wrong {
 				what := strings.TrimPrefix(e.Error(), fmt.Sprintf("document %q: ", d.ID))
 				if found[what] != nil {
 					found[what].others++
@@ -178,6 +184,7 @@ func (b *bench) load(errs *study.Errors) {
 			}
 		}
 	}
+	b.FillInOrder(b.Data, items)
 	kit.AddAll(errs, errors.Join(b.schemas.broken...))
 	for _, c := range order {
 		if c.others == 0 {
@@ -188,8 +195,8 @@ func (b *bench) load(errs *study.Errors) {
 	}
 }
 
-// admit validates a document and adds its item.
-func (b *bench) admit(at place, d *Document, first map[string]place, strata map[string][]eval.Level, part string) (errs []error) {
+// admit validates a document, and makes its item if it has a schema.
+func (b *bench) admit(at place, d *Document, first map[string]place, strata map[string][]eval.Level, part string) (s *Schema, it eval.Item, errs []error) {
 	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if d.ID == "" {
 		fault("document_id is missing: every document needs one, unique in the study")
@@ -201,10 +208,10 @@ func (b *bench) admit(at place, d *Document, first map[string]place, strata map[
 		fault("document %q: %w", d.ID, err)
 	}
 	if s == nil {
-		return errs
+		return nil, it, errs
 	}
 	if err := d.expand(s, func(text string) { b.warn(at, text) }); err != nil {
-		return kit.Unjoin(err)
+		return nil, it, kit.Unjoin(err)
 	}
 	for _, e := range kit.Unjoin(d.check(s, goldRules{mayBeEmpty: b.study.forPeople, plain: b.plain}, func(text string) { b.warn(at, text) })) {
 		fault("%w", e)
@@ -219,7 +226,6 @@ func (b *bench) admit(at place, d *Document, first map[string]place, strata map[
 		}
 	}
 	first[d.ID] = at
-	b.places, b.schemaOf = append(b.places, at), append(b.schemaOf, s)
 	docType := cmp.Or(d.DocType, s.Name)
 	levels, _ := b.study.Documents.levels(d)
 	key := fmt.Sprintf("%q", append([]eval.Level{{Name: docType, Value: d.Difficulty}, {Name: part}}, levels...))
@@ -234,9 +240,8 @@ func (b *bench) admit(at place, d *Document, first map[string]place, strata map[
 	if v, ok := b.verified[d.ID]; ok { // a filled-in checklist changes scores as gold does
 		gold = kit.Hash(gold.String(), string(v[:]))
 	}
-	b.items = append(b.items, eval.Item{ID: d.ID, Split: d.Split, Strata: strata[key],
-		Cluster: d.Cluster, Input: d.inputHash(), Material: kit.Hash("text", d.Text), Gold: gold})
-	return errs
+	return s, eval.Item{ID: d.ID, Split: d.Split, Strata: strata[key],
+		Cluster: d.Cluster, Input: d.inputHash(), Material: kit.Hash("text", d.Text), Gold: gold}, errs
 }
 
 // errHere is an empty error to locate a document with.
@@ -250,9 +255,6 @@ func (b *bench) warn(at place, text string) {
 		b.warnings = append(b.warnings, at.locate(errors.New(text)).Error())
 	}
 }
-
-// Items are the documents.
-func (b *bench) Items() []eval.Item { return b.items }
 
 // Close closes the document files.
 func (b *bench) Close() error {
@@ -296,7 +298,7 @@ func (b *bench) checkMapping(fault func(key, format string, args ...any)) {
 	m := &b.study.Documents.Mapping
 	known := slices.Sorted(maps.Keys(b.members))
 	has := func(key, name string) {
-		if !b.members[name] && len(b.members)+len(b.items) > 0 { // if there is no document, another error says why
+		if !b.members[name] && len(b.members)+len(b.Data) > 0 { // if there is no document, another error says why
 			fault(key, "no document has %q%s", name, text.DidYouMean(name, known))
 		}
 	}
@@ -328,12 +330,11 @@ func (b *bench) Facts() []eval.Fact {
 // the schema that programs are sent, and the gold that simulated models and the calibration
 // arm answer from, and that decides which quotes the judge is asked about.
 func (b *bench) Basis(t eval.Trial) (on eval.Basis) {
-	a := b.Arm(t.Arm)
-	place, ok := b.index.Find(t.Item)
-	if a == nil || !ok {
+	d, a, err := b.Of(t)
+	if err != nil {
 		return on
 	}
-	it, schema := &b.items[place], b.schemaOf[place].sum
+	it, schema := b.Item(t.Item), d.schema.sum
 	gold := kit.Hash(it.Gold.String(), schema)
 	switch {
 	case a.Simulated:

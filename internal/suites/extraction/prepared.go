@@ -99,8 +99,8 @@ func (r *recent) add(d *prepared) {
 
 // document reads a document with its gold.
 func (b *bench) document(id string) (*prepared, error) {
-	item, ok := b.index.Find(id)
-	if !ok {
+	of, item := b.Datum(id), b.Place(id)
+	if of == nil {
 		return nil, fmt.Errorf("extraction: no document %q in this study", id)
 	}
 	reading := &b.recent.reading[item%len(b.recent.reading)]
@@ -109,13 +109,13 @@ func (b *bench) document(id string) (*prepared, error) {
 	if d := b.recent.find(item); d != nil {
 		return d, nil
 	}
-	read, err := b.places[item].read()
+	read, err := of.read()
 	if err != nil {
 		return nil, err
 	}
 	read.Schema = cmp.Or(read.Schema, b.study.Documents.Schema)
-	read.Split = b.items[item].Split // that of its source, if it has none
-	d := &prepared{Document: read, schema: b.schemaOf[item], item: item, lists: b.study.Lists, loose: b.study.Quotes == "typography"}
+	read.Split = b.Item(id).Split // that of its source, if it has none
+	d := &prepared{Document: read, schema: of.schema, item: item, lists: b.study.Lists, loose: b.study.Quotes == "typography"}
 	if d.Schema != d.schema.Name {
 		return nil, fmt.Errorf("document %q changed since it was checked: its schema was %q", id, d.schema.Name)
 	}

@@ -260,8 +260,8 @@ func (b *bench) figures(r eval.Results) []eval.Figure {
 func (b *bench) stratumValues(name string) []string {
 	seen := map[string]bool{}
 	var values []string
-	for i := range b.items {
-		if v := eval.LevelOf(b.items[i].Strata, name); v != "" && !seen[v] {
+	for _, it := range b.Items() {
+		if v := eval.LevelOf(it.Strata, name); v != "" && !seen[v] {
 			seen[v], values = true, append(values, v)
 		}
 	}
