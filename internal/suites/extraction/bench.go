@@ -66,10 +66,9 @@ func open(f *study.File, s *Study) (*bench, error) {
 	for _, name := range slices.Concat(s.Metrics.Primary, s.Metrics.Secondary) {
 		b.listed = b.listed || slices.Contains([]string{metricPrecision, metricRecall, metricF1}, name)
 	}
-	p := planner{bench: b, study: s, Planner: kit.NewPlanner(f, &s.Study, "kernel", "use builtin: heuristic to run without a model", &errs)}
+	p := planner{bench: b, Planner: kit.NewPlanner(f, &s.Study, "kernel", "use builtin: heuristic to run without a model", &errs)}
 	p.Skip = "" // the judge runs kernels too
 	p.plan()
-	b.waiting = p.waiting
 	checkWeights(s, fault)
 	b.parts = s.open(f.Resolve, fault)
 	if checklist := s.Documents.Verification; checklist != "" {

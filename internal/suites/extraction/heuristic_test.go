@@ -82,7 +82,7 @@ func checkHonest(t interface{ Fatalf(string, ...any) }, d *prepared, e *Entry) {
 	if e.Status != statusOK {
 		return
 	}
-	p := point{index: d.index, field: d.schema.Fields[d.schema.field(e.Field)]}
+	p := point{prepared: d, field: d.schema.Fields[d.schema.field(e.Field)]}
 	if s := p.supports(e.Value.Text, e.Quote); !s.found || !s.holds || s.typed {
 		t.Fatalf("%s: the quote %q does not show %q as written (%+v) in\n%s", e.Field, e.Quote.Text, e.Value.Text, s, d.Text)
 	}

@@ -28,11 +28,10 @@ type prepared struct {
 // ready builds the index and lists the annotated fields, once.
 func (d *prepared) ready() *prepared {
 	d.once.Do(func() {
-		index, err := text.NewIndex(d.Text)
-		if err != nil { // it was valid on load: the file has changed
-			index, _ = text.NewIndex("")
+		var err error
+		if d.index, err = text.NewIndex(d.Text); err != nil { // it was valid on load: the file has changed
+			d.index, _ = text.NewIndex("")
 		}
-		d.index = index
 		d.schema.index()
 		d.gold = &tree{}
 		order := measure.UpTo(len(d.Truth))
@@ -47,7 +46,7 @@ func (d *prepared) ready() *prepared {
 				continue
 			}
 			f := d.schema.Fields[n.field]
-			p := point{field: f, gold: &d.Truth[i], index: index, unit: f.Name, loose: d.loose, doc: d.Text}
+			p := point{prepared: d, field: f, gold: &d.Truth[i], unit: f.Name}
 			p.field.Name = d.Truth[i].Field
 			if inList(p.unit) && p.gold.present() {
 				for _, v := range p.rightValues() {

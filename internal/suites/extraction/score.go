@@ -47,14 +47,12 @@ func (m mix) ofCandidate() mix {
 	return m
 }
 
-// A point is a field to score, with its gold and the document.
+// A point is a field of a document to score, with its gold.
 type point struct {
+	*prepared
 	field Field  // its name is that of the point, such as items[2].price
 	unit  string // its name in the schema, such as items[].price
 	gold  *Gold
-	index *text.Index
-	loose bool     // quotes may differ in typography
-	doc   string   // the document
 	keys  []string // of the right values, in lists, see [aligner.compared]
 }
 
@@ -236,7 +234,7 @@ func (p *point) standsOn(quote Scalar, page PageRef) bool {
 func (p *point) looselyOn(quote string, page int) bool {
 	for _, at := range p.index.Pages() {
 		if at.Number == page && p.index.HasTypography(quote) {
-			index, err := text.NewIndex(p.doc[at.Start:at.End])
+			index, err := text.NewIndex(p.Text[at.Start:at.End])
 			return err == nil && index.HasTypography(quote)
 		}
 	}
