@@ -7,7 +7,6 @@ import (
 	"maps"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -127,9 +126,7 @@ func readAnswer(answer string, s *Schema) (Answer, error) {
 	if strings.TrimSpace(answer) == "" {
 		return Answer{}, &readError{reason: reasonEmpty}
 	}
-	if !utf8.ValidString(answer) {
-		answer = strings.ToValidUTF8(answer, "\uFFFD")
-	}
+	answer = strings.ToValidUTF8(answer, "\uFFFD")
 	r, err := text.ReadObjectWith(answer, "extractions")
 	if errors.Is(err, text.ErrArray) || errors.Is(err, text.ErrNoObject) && strings.TrimSpace(answer)[0] == '[' {
 		r, err = text.ReadObject(wrapList(answer))

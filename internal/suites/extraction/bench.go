@@ -493,7 +493,7 @@ func (b *bench) score(dst []eval.Score, d *prepared, o *eval.Outcome, vs []eval.
 	if role == eval.RoleBaseline {
 		m.distribution(d.points, b.weights)
 		confirmed, checked := b.verified[d.ID].counts()
-		m.rate(metricGoldVerified, confirmed, checked)
+		m.rate(metricGoldVerified, float64(confirmed), float64(checked))
 		if !b.plain {
 			m.ceiling(d.assess(d.perfect(), b.mix, deterministic), b.weights)
 		}
