@@ -142,7 +142,8 @@ func (x *Index) Find(quote string) []Occurrence {
 			return found
 		}
 		at += i
-		start, end := x.start(at), x.end(at+len(q))
+		first, last := x.spanAt(at), x.spanAt(at+len(q)-1)
+		start, end := first.offset(at, first.from), last.offset(at+len(q), last.to)
 		found = append(found, Occurrence{Start: start, End: end, Page: x.PageAt(start)})
 		at += len(q)
 	}
@@ -155,25 +156,16 @@ func (x *Index) PageAt(offset int) int {
 	return x.pages[max(i-1, 0)].Number
 }
 
-// start is the offset in the document of the character at normal offset at.
-func (x *Index) start(at int) int {
-	s := x.spanAt(at)
+// offset is the offset in the document of one in the normal text of the span, which otherwise says
+// for a span that has no such places.
+func (s span) offset(at int, otherwise int32) int {
 	if s.plain {
 		return int(s.from) + at - int(s.at)
 	}
-	return int(s.from)
+	return int(otherwise)
 }
 
-// end is the offset in the document just after the character that ends at
-// normal offset at.
-func (x *Index) end(at int) int {
-	s := x.spanAt(at - 1)
-	if s.plain {
-		return int(s.from) + at - int(s.at)
-	}
-	return int(s.to)
-}
-
+// spanAt is the span of a character of the normal text.
 func (x *Index) spanAt(at int) span {
 	i := sort.Search(len(x.spans), func(i int) bool { return int(x.spans[i].at) > at })
 	return x.spans[i-1]

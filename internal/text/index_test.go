@@ -326,7 +326,7 @@ func TestBeginsOn(t *testing.T) {
 		for page := 1; page <= len(pages); page++ {
 			want := false
 			for at := range len(x.text) {
-				want = want || q != "" && strings.HasPrefix(x.text[at:], q) && x.PageAt(x.start(at)) == page
+				want = want || q != "" && strings.HasPrefix(x.text[at:], q) && x.PageAt(x.spanAt(at).offset(at, x.spanAt(at).from)) == page
 			}
 			if got := x.BeginsOn(quote, page); got != want {
 				t.Fatalf("%q begins on page %d: %t, want %t", quote, page, got, want)

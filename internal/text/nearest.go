@@ -16,7 +16,7 @@ func Nearest(word string, known []string) (string, bool) {
 	}
 	best, least := "", (len(word)+2)/3+1
 	for _, k := range known {
-		d := editDistance([]rune(strings.ToLower(word)), []rune(strings.ToLower(k)))
+		d := editDistance([]rune(strings.ToLower(word)), []rune(strings.ToLower(k)), least)
 		if d < least && d < len(k) {
 			best, least = k, d
 		}
@@ -40,7 +40,7 @@ func NearestFew(word string, known []string, n int) []string {
 	distance := map[string]int{}
 	for _, k := range known {
 		if lower := strings.ToLower(k); word == "" || !strings.Contains(lower, word) {
-			distance[k] = editDistance([]rune(word), []rune(lower))
+			distance[k] = editDistance([]rune(word), []rune(lower), len(word)+len(lower))
 		}
 	}
 	words := slices.Clone(known)
@@ -48,83 +48,33 @@ func NearestFew(word string, known []string, n int) []string {
 	return words[:min(n, len(words))]
 }
 
-// editDistance is the Levenshtein distance of two texts in code points:
-// insertions, deletions and substitutions cost one each.
-//
-// It is the bit-parallel algorithm of Myers (J. ACM 46(3), 1999) with Hyyrö's
-// carries between blocks of 64 rows, because what a model wrote can be as long
-// as it likes: time is len(a)·len(b)/64.
-func editDistance(a, b []rune) int {
-	a, b = trimCommon(a, b)
-	if len(a) > len(b) {
-		a, b = b, a
+// editDistance is the Levenshtein distance of two texts in code points, or limit+1 if it is above
+// the limit: insertions, deletions and substitutions cost one each. It keeps one row of the matrix,
+// of which only the cells near the diagonal can be in the limit.
+func editDistance(a, b []rune, limit int) int {
+	above := limit + 1
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
 	}
-	if len(a) == 0 {
-		return len(b)
-	}
-	blocks := (len(a) + 63) / 64
-	match := matchMasks(a, blocks)
-	none := make([]uint64, blocks)
-	plus := make([]uint64, blocks) // vertical differences of +1
-	minus := make([]uint64, blocks)
-	for k := range plus {
-		plus[k] = ^uint64(0)
-	}
-	last := uint64(1) << ((len(a) - 1) % 64)
-	distance := len(a)
-	for _, r := range b {
-		eq, ok := match[r]
-		if !ok {
-			eq = none
-		}
-		// The first row of the matrix grows by one with each column.
-		up, down := uint64(1), uint64(0)
-		for k := range blocks {
-			pv, mv := plus[k], minus[k]
-			x := eq[k] | mv
-			e := eq[k] | down
-			d0 := (((e & pv) + pv) ^ pv) | e | mv
-			ph := mv | ^(d0 | pv)
-			mh := pv & d0
-			if k == blocks-1 {
-				if ph&last != 0 {
-					distance++
-				} else if mh&last != 0 {
-					distance--
-				}
-			}
-			phIn, mhIn := up, down
-			up, down = ph>>63, mh>>63
-			ph = ph<<1 | phIn
-			mh = mh<<1 | mhIn
-			plus[k] = mh | ^(x | ph)
-			minus[k] = ph & x
-		}
-	}
-	return distance
-}
-
-// matchMasks has, for every character of a, the set of rows it stands in.
-func matchMasks(a []rune, blocks int) map[rune][]uint64 {
-	masks := make(map[rune][]uint64)
 	for i, r := range a {
-		m := masks[r]
-		if m == nil {
-			m = make([]uint64, blocks)
-			masks[r] = m
+		first, last := max(1, i+1-limit), min(len(b), i+1+limit)
+		diagonal, least := row[first-1], above
+		if row[first-1] = above; first == 1 {
+			row[0] = i + 1
+			least = row[0]
 		}
-		m[i/64] |= 1 << (i % 64)
+		for j := first; j <= last; j++ {
+			replaced := diagonal
+			if r != b[j-1] {
+				replaced++
+			}
+			diagonal, row[j] = row[j], min(replaced, row[j]+1, row[j-1]+1)
+			least = min(least, row[j])
+		}
+		if least > limit {
+			return above
+		}
 	}
-	return masks
-}
-
-// trimCommon drops what both texts begin and end with; it costs nothing.
-func trimCommon(a, b []rune) ([]rune, []rune) {
-	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
-		a, b = a[1:], b[1:]
-	}
-	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
-		a, b = a[:len(a)-1], b[:len(b)-1]
-	}
-	return a, b
+	return min(row[len(b)], above)
 }

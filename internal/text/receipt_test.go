@@ -23,7 +23,7 @@ func TestReceiptDatesInAnotherForm(t *testing.T) {
 		{"sroie-004", "18-11-18", []string{"18/11/2018", "2018-11-18"}},
 	} {
 		for _, answer := range tt.answers {
-			if !Equal(Date, answer, tt.gold) || Similarity(Date, answer, tt.gold) != 1 {
+			if !Equal(Date, answer, tt.gold) || !Near(Date, answer, tt.gold) {
 				t.Errorf("%s: %q is not equal to %q", tt.source, answer, tt.gold)
 			}
 			set := NewSet(Date)
@@ -42,19 +42,19 @@ func TestReceiptDatesInAnotherForm(t *testing.T) {
 }
 
 // There is no half measure between two currencies, nor for a whole number.
-func TestSimilarityOfTypes(t *testing.T) {
+func TestNearOfTypes(t *testing.T) {
 	for _, tt := range []struct {
 		typ     Type
 		a, gold string
-		want    float64
+		want    bool
 	}{
-		{Money, "$12.49", "$12", 1}, {Money, "12.49", "$12", 1}, {Money, "€12.49", "$12", 0}, {Money, "€12", "$12", 0},
-		{Number, "€12", "$12", 1},
-		{Integer, "12.4", "12", 0}, {Integer, "12.0", "12", 1},
-		{Boolean, "yes", "☑", 1}, {Boolean, "yes", "no", 0},
+		{Money, "$12.49", "$12", true}, {Money, "12.49", "$12", true}, {Money, "€12.49", "$12", false}, {Money, "€12", "$12", false},
+		{Number, "€12", "$12", true},
+		{Integer, "12.4", "12", false}, {Integer, "12.0", "12", true},
+		{Boolean, "yes", "☑", true}, {Boolean, "yes", "no", false},
 	} {
-		if got := Similarity(tt.typ, tt.a, tt.gold); got != tt.want {
-			t.Errorf("Similarity(%s, %q, %q) = %v, want %v", tt.typ, tt.a, tt.gold, got, tt.want)
+		if got := Near(tt.typ, tt.a, tt.gold); got != tt.want {
+			t.Errorf("Near(%s, %q, %q) = %v, want %v", tt.typ, tt.a, tt.gold, got, tt.want)
 		}
 	}
 }

@@ -92,7 +92,7 @@ func LookAlikes(ids []string) []string {
 			first[key] = id
 		}
 	}
-	return slices.Concat(fewOf(padded, "more has such an id", "more have such ids"), fewOf(alike, "more looks like another item", "more look like another item"))
+	return slices.Concat(Few(padded, "more has such an id", "more have such ids"), Few(alike, "more looks like another item", "more look like another item"))
 }
 
 // invisible reports a character without a form, such as a zero width space.
@@ -100,8 +100,8 @@ func invisible(r rune) bool { return unicode.Is(unicode.Cf, r) }
 
 func unseen(r rune) bool { return unicode.IsSpace(r) || invisible(r) }
 
-// fewOf is the beginning of a list, and how many more there are.
-func fewOf(list []string, one, many string) []string {
+// Few is the beginning of a list, and how many more there are.
+func Few(list []string, one, many string) []string {
 	const few = 3
 	if n := len(list) - few; n > 0 {
 		return append(list[:few], Plural(n, one, many))

@@ -128,8 +128,8 @@ func FuzzEqual(f *testing.F) {
 			if !Equal(typ, a, a) || equal != Equal(typ, b, a) {
 				t.Errorf("Equal(%s) of %q and %q is not reflexive or not symmetric", typ, a, b)
 			}
-			if s := Similarity(typ, a, b); equal && s != 1 || s < 0 || s > 1 {
-				t.Errorf("Similarity(%s, %q, %q) = %v", typ, a, b, s)
+			if near := Near(typ, a, b); equal && !near {
+				t.Errorf("Near(%s, %q, %q) = %v", typ, a, b, near)
 			}
 			Check(typ, a)
 			set := NewSet(typ)

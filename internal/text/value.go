@@ -92,25 +92,28 @@ func Check(t Type, s string) error {
 	return err
 }
 
-// Similarity says on a scale from 0 to 1 how near a is to gold.
+// Near reports whether a is equal to gold or nearly so.
 //
-// For strings it is 1 − d/n, with d the Levenshtein distance of the two folded
-// texts and n the length of the longer, both in code points. Numbers and dates
-// have no half measures: it is 1 if they are [Equal], or if a is when rounded
-// to the precision gold is written with (decimals, halves away from zero; a
-// date to its month or year if gold has no more), else 0. Integers, booleans,
+// A string is if 1 − d/n is above 0.9, with d the Levenshtein distance of the two folded
+// texts and n the length of the longer, both in code points. A number or date is if
+// it is gold when rounded to the precision gold is written with (decimals, halves away
+// from zero; a date to its month or year if gold has no more). Integers, booleans,
 // enums and identifiers are equal or not: an account number with one wrong
 // digit is another account.
-func Similarity(t Type, a, gold string) float64 {
-	number := t == Number || t == Money
+func Near(t Type, a, gold string) bool {
 	switch {
-	case Equal(t, a, gold), number && roundsTo(t, a, gold), t == Date && fallsIn(a, gold):
-		return 1
-	case number, t == Date, t == Integer, t == Boolean, t == Enum, t == ID:
-		return 0
+	case Equal(t, a, gold):
+		return true
+	case t == Number, t == Money:
+		return roundsTo(t, a, gold)
+	case t == Date:
+		return fallsIn(a, gold)
+	case t != String:
+		return false
 	}
 	x, y := []rune(Fold(a)), []rune(Fold(gold))
-	return 1 - float64(editDistance(x, y))/float64(max(len(x), len(y)))
+	n := max(len(x), len(y))
+	return 1-float64(editDistance(x, y, n/10))/float64(n) > 0.9
 }
 
 func equalNumbers(t Type, a, b string) bool {

@@ -138,7 +138,7 @@ func corpusOfDocRED(t testing.TB, documents []docRED) *bench {
 
 // uniqueID makes an id of a title.
 func uniqueID(ids map[string]int, title string, line int) string {
-	return kit.UniqueID(ids, cmp.Or(okf.Slug(title), fmt.Sprintf("line-%d", line)), "-")
+	return kit.UniqueID(ids, cmp.Or(okf.Slug(title), fmt.Sprintf("line-%d", line)))
 }
 
 // A triple is a prediction in the terms of Re-DocRED.

@@ -45,7 +45,7 @@ func Suite() kit.Suite {
 			Arms: "arms", Drop: []string{"judge_quality"}},
 		Study:       func() study.Any { return new(Study) },
 		Open:        kit.Opener(open),
-		Starter:     func() ([]kit.File, error) { return kit.Template(template, "template") },
+		Starter:     kit.Template(template),
 		Cases:       shippedCases,
 		Check:       checkCase,
 		CheckFolder: checkFolder,

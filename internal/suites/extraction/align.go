@@ -1,7 +1,6 @@
 package extraction
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -238,49 +237,37 @@ func (r *record) agreeingInLists(answer *record) (n int32) {
 	return n
 }
 
+// bag counts the values of the lists in a record by their leaves and keys, wherever they stand.
+func (r *record) bag(of map[string]int32, at string) map[string]int32 {
+	for k, l := range r.lists {
+		at := fmt.Sprint(at, k, " ")
+		for i := range l.list {
+			in := &l.list[i]
+			for leaf, keys := range in.leaves {
+				if len(keys) > 0 {
+					of[fmt.Sprint(at, leaf, " ", keys[0])]++
+				}
+			}
+			in.bag(of, at)
+		}
+	}
+	return of
+}
+
 // anywhere counts the values of the lists in a record that agree with those of gold wherever they
 // stand, which takes no pairs of records.
 func anywhere() func(gold, answer *record) int32 {
-	ids, seen := map[string]int{}, map[*record][]int{}
-	var add func(values []int, r *record, at string) []int
-	add = func(values []int, r *record, at string) []int {
-		for k, l := range r.lists {
-			for i := range l.list {
-				in := &l.list[i]
-				for leaf, keys := range in.leaves {
-					if len(keys) > 0 {
-						key := fmt.Sprint(at, k, " ", leaf, " ", keys[0])
-						if ids[key] == 0 {
-							ids[key] = len(ids) + 1
-						}
-						values = append(values, ids[key])
-					}
-				}
-				values = add(values, in, fmt.Sprint(at, k, " "))
-			}
+	bags := map[*record]map[string]int32{}
+	bagOf := func(r *record) map[string]int32 {
+		if bags[r] == nil {
+			bags[r] = r.bag(map[string]int32{}, "")
 		}
-		return values
-	}
-	of := func(r *record) []int {
-		if seen[r] == nil {
-			seen[r] = add([]int{}, r, "")
-			slices.Sort(seen[r])
-		}
-		return seen[r]
+		return bags[r]
 	}
 	return func(gold, answer *record) (n int32) {
-		g, a := of(gold), of(answer)
-		for len(g) > 0 && len(a) > 0 {
-			c := cmp.Compare(g[0], a[0])
-			if c == 0 {
-				n++
-			}
-			if c <= 0 {
-				g = g[1:]
-			}
-			if c >= 0 {
-				a = a[1:]
-			}
+		in := bagOf(answer)
+		for value, count := range bagOf(gold) {
+			n += min(count, in[value])
 		}
 		return n
 	}

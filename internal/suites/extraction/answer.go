@@ -7,7 +7,6 @@ import (
 	"maps"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -127,13 +126,11 @@ func readAnswer(answer string, s *Schema) (Answer, error) {
 	if strings.TrimSpace(answer) == "" {
 		return Answer{}, &readError{reason: reasonEmpty}
 	}
-	if !utf8.ValidString(answer) {
-		answer = strings.ToValidUTF8(answer, "\uFFFD")
-	}
+	answer = strings.ToValidUTF8(answer, "\uFFFD")
 	r, err := text.ReadObjectWith(answer, "extractions")
 	if errors.Is(err, text.ErrArray) || errors.Is(err, text.ErrNoObject) && strings.TrimSpace(answer)[0] == '[' {
 		r, err = text.ReadObject(wrapList(answer))
-	} else if errors.Is(err, text.ErrNoObject) && s != nil && s.ofValues {
+	} else if errors.Is(err, text.ErrNoObject) && s.ofValues {
 		r, err = text.ReadObject(answer) // an empty one
 	}
 	if err != nil {
@@ -145,11 +142,11 @@ func readAnswer(answer string, s *Schema) (Answer, error) {
 	entries := text.Elements(list)
 	var wrapped bool
 	switch {
-	case len(members) == 0 && s != nil && s.ofValues && !r.Repaired:
+	case len(members) == 0 && s.ofValues && !r.Repaired:
 		a.Plain = r.JSON // without values
-	case !has && s != nil:
+	case !has:
 		a.Plain, wrapped = s.plain(r.JSON, mostWrappers)
-	case len(entries) == 1 && s != nil && membersOf(entries[0])["field"] == nil: // a list of one answer
+	case len(entries) == 1 && membersOf(entries[0])["field"] == nil: // a list of one answer
 		a.Plain, _ = s.plain(entries[0], 1)
 		wrapped = a.Plain != nil
 	}
@@ -157,7 +154,7 @@ func readAnswer(answer string, s *Schema) (Answer, error) {
 	case a.Plain != nil:
 		a.Wrapped = a.Wrapped || wrapped
 		return a, nil
-	case entries == nil && s != nil && s.ofValues:
+	case entries == nil && s.ofValues:
 		return Answer{}, &readError{reason: reasonNoField}
 	case entries == nil:
 		return Answer{}, &readError{reason: reasonNoList}
@@ -197,7 +194,7 @@ func (s *Schema) several(answer string) bool {
 	for _, at := range text.Objects(answer) {
 		object := answer[at[0]:at[1]]
 		found := membersOf([]byte(object))["extractions"] != nil
-		if !found && s != nil {
+		if !found {
 			plain, _ := s.plain(json.RawMessage(object), mostWrappers)
 			found = plain != nil
 		}

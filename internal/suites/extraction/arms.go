@@ -14,9 +14,8 @@ import (
 
 // The arms that make no calls.
 const (
-	nullBaseline   = "null_baseline"
-	heuristicName  = "heuristic"
-	calibrationArm = "calibration:gold"
+	nullBaseline  = "null_baseline"
+	heuristicName = "heuristic"
 )
 
 // An arm is a [kit.Arm] with its prompt or its local function.
@@ -37,10 +36,8 @@ type prompt struct {
 // A planner turns kernels into arms and collects errors.
 type planner struct {
 	*kit.Planner
-	study   *Study
+	*bench
 	kernels []Kernel // of the study, then those of the folder kernels
-	waiting int      // kernels of the folder that have no model
-	bench   *bench
 }
 
 // plan makes the arms: every kernel on each of its models, always the null
@@ -61,7 +58,7 @@ func (p *planner) plan() {
 	for i := range p.kernels {
 		p.kernel(&p.kernels[i])
 	}
-	if !p.bench.Has(eval.RoleBaseline) {
+	if !p.Has(eval.RoleBaseline) {
 		name := nullBaseline
 		for slices.ContainsFunc(p.kernels, func(k Kernel) bool { return k.Name == name && k.enabled() }) {
 			name = "builtin-" + name
@@ -69,12 +66,12 @@ func (p *planner) plan() {
 		p.nullArm(name)
 	}
 	if p.study.JudgeModel != "" {
-		p.add(calibrationArm, &arm{local: goldAnswer, Arm: kit.Local(eval.RoleCalibration, "gold", "1")})
-		p.bench.JudgedBy(p.study.JudgeModel)
+		p.add(kit.CalibrationRight, &arm{local: goldAnswer, Arm: kit.Local(eval.RoleCalibration, "gold", "1")})
+		p.JudgedBy(p.study.JudgeModel)
 	}
 }
 
-func (p *planner) add(name string, a *arm) { p.bench.Add("kernel", name, a) }
+func (p *planner) add(name string, a *arm) { p.Add("kernel", name, a) }
 
 func (p *planner) nullArm(name string) {
 	p.add(name, &arm{local: nullAnswer, Arm: kit.Local(eval.RoleBaseline, nullBaseline, "1")})

@@ -14,19 +14,14 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/table"
 	"github.com/scruple-eval/scruple/internal/text"
-)
-
-// The splits of a corpus.
-const (
-	splitDev  = "dev"
-	splitTest = "test"
 )
 
 // A bench is the suite bound to one study. It is safe for
 // concurrent use.
 type bench struct {
-	kit.Base[*Document, *arm] // without data: documents are not kept in memory
+	kit.Base[*kept, *arm]
 
 	study      *Study
 	weights    Weights
@@ -35,10 +30,6 @@ type bench struct {
 	waiting    int // prompts of the folder kernels that have no model
 
 	parts    []part
-	items    []eval.Item
-	places   []place   // of items
-	schemaOf []*Schema // of items
-	index    *eval.ItemIndex
 	schemas  *schemas
 	recent   *recent
 	verified map[string]verification // rows of the checklist by document
@@ -55,6 +46,12 @@ type bench struct {
 	doubtful          int
 }
 
+// A kept document is what is kept of one in memory.
+type kept struct {
+	place
+	schema *Schema
+}
+
 // open binds the suite to a study: it reads and validates kernels, schemas and
 // documents. The error is a [study.Errors] with all errors, each with its file
 // and line.
@@ -69,22 +66,21 @@ func open(f *study.File, s *Study) (*bench, error) {
 	for _, name := range slices.Concat(s.Metrics.Primary, s.Metrics.Secondary) {
 		b.listed = b.listed || slices.Contains([]string{metricPrecision, metricRecall, metricF1}, name)
 	}
-	p := planner{bench: b, study: s, Planner: kit.NewPlanner(f, &s.Study, "kernel", "use builtin: heuristic to run without a model", &errs)}
+	p := planner{bench: b, Planner: kit.NewPlanner(f, &s.Study, "kernel", "use builtin: heuristic to run without a model", &errs)}
 	p.Skip = "" // the judge runs kernels too
 	p.plan()
-	b.waiting = p.waiting
 	checkWeights(s, fault)
 	b.parts = s.open(f.Resolve, fault)
-	var err error
-	if b.verified, err = s.openChecklist(f.Resolve); err != nil {
+	if checklist := s.Documents.Verification; checklist != "" {
+		var err error
+		b.verified, err = readChecklist(table.Read(f.Resolve(checklist)))
 		for _, e := range kit.Unjoin(err) {
 			fault("data.verification", "%v", e)
 		}
 	}
 	b.load(&errs)
-	b.index = eval.IndexItems(b.items)
 	for _, id := range slices.Sorted(maps.Keys(b.verified)) {
-		if _, ok := b.index.Find(id); !ok {
+		if b.Datum(id) == nil {
 			fault("data.verification", "the checklist has a row for %q, which is not a document of this study", id)
 		}
 	}
@@ -149,6 +145,7 @@ func (b *bench) checkLists(fault func(key, format string, args ...any)) {
 func (b *bench) load(errs *study.Errors) {
 	strata := map[string][]eval.Level{} // shared between documents
 	first := map[string]place{}         // by id
+	var items []eval.Item
 	type cause struct {
 		error
 		others int
@@ -171,7 +168,11 @@ func (b *bench) load(errs *study.Errors) {
 			for _, name := range d.members {
 				b.members[name] = true
 			}
-			for _, e := range b.admit(at, &d, first, strata, p.name) {
+			s, it, wrong := b.admit(at, &d, first, strata, p.name)
+			if s != nil {
+				b.Data, items = append(b.Data, &kept{at, s}), append(items, it)
+			}
+			for _, e := range wrong {
 				what := strings.TrimPrefix(e.Error(), fmt.Sprintf("document %q: ", d.ID))
 				if found[what] != nil {
 					found[what].others++
@@ -182,6 +183,7 @@ func (b *bench) load(errs *study.Errors) {
 			}
 		}
 	}
+	b.FillInOrder(b.Data, items)
 	kit.AddAll(errs, errors.Join(b.schemas.broken...))
 	for _, c := range order {
 		if c.others == 0 {
@@ -192,8 +194,8 @@ func (b *bench) load(errs *study.Errors) {
 	}
 }
 
-// admit validates a document and adds its item.
-func (b *bench) admit(at place, d *Document, first map[string]place, strata map[string][]eval.Level, part string) (errs []error) {
+// admit validates a document, and makes its item if it has a schema.
+func (b *bench) admit(at place, d *Document, first map[string]place, strata map[string][]eval.Level, part string) (s *Schema, it eval.Item, errs []error) {
 	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if d.ID == "" {
 		fault("document_id is missing: every document needs one, unique in the study")
@@ -205,10 +207,10 @@ func (b *bench) admit(at place, d *Document, first map[string]place, strata map[
 		fault("document %q: %w", d.ID, err)
 	}
 	if s == nil {
-		return errs
+		return nil, it, errs
 	}
 	if err := d.expand(s, func(text string) { b.warn(at, text) }); err != nil {
-		return kit.Unjoin(err)
+		return nil, it, kit.Unjoin(err)
 	}
 	for _, e := range kit.Unjoin(d.check(s, goldRules{mayBeEmpty: b.study.forPeople, plain: b.plain}, func(text string) { b.warn(at, text) })) {
 		fault("%w", e)
@@ -223,7 +225,6 @@ func (b *bench) admit(at place, d *Document, first map[string]place, strata map[
 		}
 	}
 	first[d.ID] = at
-	b.places, b.schemaOf = append(b.places, at), append(b.schemaOf, s)
 	docType := cmp.Or(d.DocType, s.Name)
 	levels, _ := b.study.Documents.levels(d)
 	key := fmt.Sprintf("%q", append([]eval.Level{{Name: docType, Value: d.Difficulty}, {Name: part}}, levels...))
@@ -231,16 +232,15 @@ func (b *bench) admit(at place, d *Document, first map[string]place, strata map[
 		own := []eval.Level{{Name: "doc_type", Value: docType}, {Name: "difficulty", Value: d.Difficulty}, {Name: "source", Value: part}}
 		strata[key] = append(slices.DeleteFunc(own, func(l eval.Level) bool { return l.Value == "" }), levels...)
 	}
-	if d.Split == splitDev && b.study.Split != study.SplitTest { // a TEST run has no DEV trials
+	if d.Split == study.SplitDev && b.study.Split != study.SplitTest { // a TEST run has no DEV trials
 		b.hasDev = true
 	}
 	gold := d.goldHash()
 	if v, ok := b.verified[d.ID]; ok { // a filled-in checklist changes scores as gold does
 		gold = kit.Hash(gold.String(), string(v[:]))
 	}
-	b.items = append(b.items, eval.Item{ID: d.ID, Split: d.Split, Strata: strata[key],
-		Cluster: d.Cluster, Input: d.inputHash(), Material: kit.Hash("text", d.Text), Gold: gold})
-	return errs
+	return s, eval.Item{ID: d.ID, Split: d.Split, Strata: strata[key],
+		Cluster: d.Cluster, Input: d.inputHash(), Material: kit.Hash("text", d.Text), Gold: gold}, errs
 }
 
 // errHere is an empty error to locate a document with.
@@ -254,9 +254,6 @@ func (b *bench) warn(at place, text string) {
 		b.warnings = append(b.warnings, at.locate(errors.New(text)).Error())
 	}
 }
-
-// Items are the documents.
-func (b *bench) Items() []eval.Item { return b.items }
 
 // Close closes the document files.
 func (b *bench) Close() error {
@@ -300,7 +297,7 @@ func (b *bench) checkMapping(fault func(key, format string, args ...any)) {
 	m := &b.study.Documents.Mapping
 	known := slices.Sorted(maps.Keys(b.members))
 	has := func(key, name string) {
-		if !b.members[name] && len(b.members)+len(b.items) > 0 { // if there is no document, another error says why
+		if !b.members[name] && len(b.members)+len(b.Data) > 0 { // if there is no document, another error says why
 			fault(key, "no document has %q%s", name, text.DidYouMean(name, known))
 		}
 	}
@@ -332,12 +329,11 @@ func (b *bench) Facts() []eval.Fact {
 // the schema that programs are sent, and the gold that simulated models and the calibration
 // arm answer from, and that decides which quotes the judge is asked about.
 func (b *bench) Basis(t eval.Trial) (on eval.Basis) {
-	a := b.Arm(t.Arm)
-	place, ok := b.index.Find(t.Item)
-	if a == nil || !ok {
+	d, a, err := b.Of(t)
+	if err != nil {
 		return on
 	}
-	it, schema := &b.items[place], b.schemaOf[place].sum
+	it, schema := b.Item(t.Item), d.schema.sum
 	gold := kit.Hash(it.Gold.String(), schema)
 	switch {
 	case a.Simulated:
@@ -363,7 +359,7 @@ func (b *bench) Basis(t eval.Trial) (on eval.Basis) {
 }
 
 // calibrates reports whether the judge is calibrated on the documents of a split.
-func (b *bench) calibrates(split string) bool { return !b.hasDev || split == splitDev }
+func (b *bench) calibrates(split string) bool { return !b.hasDev || split == study.SplitDev }
 
 // Perform gets the arm's answer for the document. It makes at most one call.
 func (b *bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
@@ -497,7 +493,7 @@ func (b *bench) score(dst []eval.Score, d *prepared, o *eval.Outcome, vs []eval.
 	if role == eval.RoleBaseline {
 		m.distribution(d.points, b.weights)
 		confirmed, checked := b.verified[d.ID].counts()
-		m.rate(metricGoldVerified, confirmed, checked)
+		m.rate(metricGoldVerified, float64(confirmed), float64(checked))
 		if !b.plain {
 			m.ceiling(d.assess(d.perfect(), b.mix, deterministic), b.weights)
 		}

@@ -155,7 +155,7 @@ func BenchmarkPerform(b *testing.B) {
 
 func BenchmarkScore(b *testing.B) {
 	bench := mustOpen(b, map[string]string{"study.yaml": invoiceStudy, "docs.jsonl": invoices(1000, 1000)})
-	o := outcomeOf(invoiceAnswer, eval.StopEnd, nil)
+	o := outcomeOf(invoiceAnswer, eval.StopEnd, noSchema)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		if len(bench.Score(nil, eval.CaseOf(benchTrial(i), o, nil))) == 0 {

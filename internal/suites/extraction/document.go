@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -82,7 +83,7 @@ type goldRules struct {
 func (d *Document) check(s *Schema, rules goldRules, warn func(string)) error {
 	var wrong findings
 	wrong.add(strings.TrimSpace(d.Text) == "", "text is empty: there is nothing to extract from")
-	wrong.add(d.Split != "" && d.Split != splitDev && d.Split != splitTest,
+	wrong.add(d.Split != "" && d.Split != study.SplitDev && d.Split != study.SplitTest,
 		"split is %q: want dev or test, or leave it out", d.Split)
 	index, err := text.NewIndex(d.Text)
 	if err != nil {

@@ -11,6 +11,9 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
+// noSchema has no field that a plain answer could have.
+var noSchema = &Schema{root: &node{members: []*node{}}}
+
 var invoiceSchema = &Schema{Name: "invoice", Fields: []Field{
 	{Name: "invoice_number", Type: text.ID}, {Name: "due_date", Type: text.Date}, {Name: "total_amount", Type: text.Money}}}
 

@@ -20,7 +20,7 @@ func (b *bench) Show(c eval.Case) (eval.Exhibit, error) {
 	t, o := c.Trials[0].Trial, c.Trials[0].Outcome
 	arranged, results := b.assess(d.ready(), &o, c.Trials[0].Verdicts)
 	x := eval.Exhibit{Item: t.Item, Arm: t.Arm, Title: fmt.Sprintf("%s, answered by %s", t.Item, t.Arm), Raw: string(o.Data)}
-	x.Facts = append(x.Facts, b.items[d.item].Strata...)
+	x.Facts = append(x.Facts, b.Item(c.Item).Strata...)
 	_, others := b.study.Documents.levels(&d.Document)
 	x.Facts = append(x.Facts, others...)
 	if d.Split != "" {

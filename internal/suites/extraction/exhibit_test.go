@@ -21,7 +21,7 @@ func TestExhibit(t *testing.T) {
 		named(ok("INV-7", "Invoice INV-7", "2"), "invoice_number"),
 		named(ok("Bcme", "Acme", "2"), "vendor_name"),
 		named(ok("12.50", "Total: 12.50", `"2"`), "total_amount"))
-	o := outcomeOf(answer, eval.StopLength, nil)
+	o := outcomeOf(answer, eval.StopLength, noSchema)
 	x, err := b.Show(eval.CaseOf(trial("d", "ctn"), o, nil))
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestExhibit(t *testing.T) {
 func TestMarksAreInTheirPage(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawDocument(t)
-		o := outcomeOf(extractions(drawAnswer(t, d)...), eval.StopEnd, nil)
+		o := outcomeOf(extractions(drawAnswer(t, d)...), eval.StopEnd, noSchema)
 		_, results := plainBench.assess(d, &o, nil)
 		for _, p := range d.pages(results) {
 			last := 0

@@ -84,7 +84,7 @@ func TestConfidence(t *testing.T) {
 	b := mustOpen(t, map[string]string{"study.yaml": invoiceStudy, "docs.jsonl": judgedLineWithoutVendor()})
 	scores := func(answer string) (all string, byLevel map[string][2]float64) {
 		byLevel = map[string][2]float64{}
-		for _, s := range b.Score(nil, eval.CaseOf(trial("d", "rules"), outcomeOf(answer, eval.StopEnd, nil), nil)) {
+		for _, s := range b.Score(nil, eval.CaseOf(trial("d", "rules"), outcomeOf(answer, eval.StopEnd, noSchema), nil)) {
 			if strings.HasPrefix(s.Metric, "right_") {
 				v := byLevel[s.Metric]
 				byLevel[s.Metric] = [2]float64{v[0] + s.Num, v[1] + s.Den}

@@ -51,7 +51,7 @@ func TestHeuristic(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			d := &prepared{Document: Document{Text: tt.doc}, schema: tt.schema}
-			a, err := readAnswer(heuristicAnswer(d.ready()), nil)
+			a, err := readAnswer(heuristicAnswer(d.ready()), noSchema)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -82,7 +82,7 @@ func checkHonest(t interface{ Fatalf(string, ...any) }, d *prepared, e *Entry) {
 	if e.Status != statusOK {
 		return
 	}
-	p := point{index: d.index, field: d.schema.Fields[d.schema.field(e.Field)]}
+	p := point{prepared: d, field: d.schema.Fields[d.schema.field(e.Field)]}
 	if s := p.supports(e.Value.Text, e.Quote); !s.found || !s.holds || s.typed {
 		t.Fatalf("%s: the quote %q does not show %q as written (%+v) in\n%s", e.Field, e.Quote.Text, e.Value.Text, s, d.Text)
 	}
@@ -106,7 +106,7 @@ func TestHeuristicGuarantees(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := &prepared{Document: Document{Text: doc}, schema: s}
-		a, err := readAnswer(heuristicAnswer(d.ready()), nil)
+		a, err := readAnswer(heuristicAnswer(d.ready()), noSchema)
 		if err != nil || len(a.Entries) != len(s.Fields) {
 			t.Fatalf("%v, %d entries", err, len(a.Entries))
 		}

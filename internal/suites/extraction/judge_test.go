@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -71,7 +72,7 @@ func trial(item, arm string) eval.Trial { return eval.Trial{Item: item, Arm: arm
 func TestJudgeQuestions(t *testing.T) {
 	b := mustOpen(t, judgedStudy(oneLine(judgedLine("d", ""))))
 	ask := judgeSays(map[string]string{"Invoice INV-7": "INV-7", "Date: March 15, 2024": "15 March 2024", "Total: 12.50": "12.50", "Total: 13.50": "12.50"})
-	o := outcomeOf(judgedAnswer, eval.StopEnd, nil)
+	o := outcomeOf(judgedAnswer, eval.StopEnd, noSchema)
 	vs, err := b.Judge(t.Context(), trial("d", "k"), o, ask)
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +117,7 @@ func TestJudgeQuestions(t *testing.T) {
 func TestJudgeAsksOncePerQuote(t *testing.T) {
 	b := mustOpen(t, judgedStudy(oneLine(judgedLine("d", ""))))
 	both := "Total: 12.50 Total: 13.50"
-	o := outcomeOf(extractions(named(ambiguous(candidate("12.50", both, "1"), candidate("13.50", both+" ", "1")), "total_amount")), eval.StopEnd, nil)
+	o := outcomeOf(extractions(named(ambiguous(candidate("12.50", both, "1"), candidate("13.50", both+" ", "1")), "total_amount")), eval.StopEnd, noSchema)
 	ask := judgeSays(map[string]string{both: "13.50"})
 	vs, err := b.Judge(t.Context(), trial("d", "k"), o, ask)
 	if err != nil || !slices.Equal(ask.steps, []string{"judge/total_amount/89f68f56"}) {
@@ -139,7 +140,7 @@ func (f fatal) Fatal() bool   { return bool(f) }
 // Everything else is scored.
 func TestJudgeFailuresAreUnscored(t *testing.T) {
 	b := mustOpen(t, judgedStudy(oneLine(judgedLine("d", ""))))
-	o := outcomeOf(judgedAnswer, eval.StopEnd, nil)
+	o := outcomeOf(judgedAnswer, eval.StopEnd, noSchema)
 	responses := map[string]func() (eval.Response, error){
 		"call failed":                            func() (eval.Response, error) { return eval.Response{}, fmt.Errorf("asking: %w", fatal(false)) },
 		"the judge declined":                     func() (eval.Response, error) { return eval.Response{Stop: eval.StopRefused}, nil },
@@ -182,11 +183,11 @@ func checkUnscored(t *testing.T, scores []eval.Score, reason string) {
 // Without splits every document calibrates the judge.
 func TestCalibrationWithoutSplit(t *testing.T) {
 	b := mustOpen(t, judgedStudy(oneLine(judgedLine("d", ""))))
-	o, err := b.Perform(t.Context(), trial("d", calibrationArm), nil)
+	o, err := b.Perform(t.Context(), trial("d", kit.CalibrationRight), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a, err := readAnswer(string(o.Data), nil); err != nil || len(a.Entries) != 3 {
+	if a, err := readAnswer(string(o.Data), noSchema); err != nil || len(a.Entries) != 3 {
 		t.Errorf("%d answers from gold, want 3: %v", len(a.Entries), err)
 	}
 }
@@ -198,7 +199,7 @@ func TestCalibrationArm(t *testing.T) {
 	ask := judgeSays(map[string]string{"Invoice INV-7": "INV-7", "Date: March 15, 2024": "March 14", "Vendor: Acme": "Acme."})
 	var judged []eval.Case
 	for _, item := range []string{"t1", "d1"} {
-		tr := trial(item, calibrationArm)
+		tr := trial(item, kit.CalibrationRight)
 		o, err := b.Perform(t.Context(), tr, nil)
 		if err != nil || o.Kind != eval.OK {
 			t.Fatal(o, err)
@@ -313,7 +314,7 @@ func TestMixes(t *testing.T) {
 // Without a judge model the rule judges.
 func TestDeterministicJudge(t *testing.T) {
 	b := mustOpen(t, map[string]string{"study.yaml": invoiceStudy, "docs.jsonl": invoiceLine("1", 100)})
-	if vs, err := b.Judge(t.Context(), trial("doc-1", "ctn"), outcomeOf(invoiceAnswer, eval.StopEnd, nil), nil); vs != nil || err != nil {
+	if vs, err := b.Judge(t.Context(), trial("doc-1", "ctn"), outcomeOf(invoiceAnswer, eval.StopEnd, noSchema), nil); vs != nil || err != nil {
 		t.Errorf("%v %v", vs, err)
 	}
 	s, c := b.Calibrate(eval.Measurement{})

@@ -283,11 +283,3 @@ func readChecklist(t *table.Table, err error) (map[string]verification, error) {
 	}
 	return rows, errors.Join(errs...)
 }
-
-// openChecklist reads the study's checklist, if it has one.
-func (s *Study) openChecklist(resolve func(string) string) (map[string]verification, error) {
-	if s.Documents.Verification == "" {
-		return nil, nil
-	}
-	return readChecklist(table.Read(resolve(s.Documents.Verification)))
-}

@@ -28,11 +28,10 @@ type prepared struct {
 // ready builds the index and lists the annotated fields, once.
 func (d *prepared) ready() *prepared {
 	d.once.Do(func() {
-		index, err := text.NewIndex(d.Text)
-		if err != nil { // it was valid on load: the file has changed
-			index, _ = text.NewIndex("")
+		var err error
+		if d.index, err = text.NewIndex(d.Text); err != nil { // it was valid on load: the file has changed
+			d.index, _ = text.NewIndex("")
 		}
-		d.index = index
 		d.schema.index()
 		d.gold = &tree{}
 		order := measure.UpTo(len(d.Truth))
@@ -47,7 +46,7 @@ func (d *prepared) ready() *prepared {
 				continue
 			}
 			f := d.schema.Fields[n.field]
-			p := point{field: f, gold: &d.Truth[i], index: index, unit: f.Name, loose: d.loose, doc: d.Text}
+			p := point{prepared: d, field: f, gold: &d.Truth[i], unit: f.Name}
 			p.field.Name = d.Truth[i].Field
 			if inList(p.unit) && p.gold.present() {
 				for _, v := range p.rightValues() {
@@ -99,8 +98,8 @@ func (r *recent) add(d *prepared) {
 
 // document reads a document with its gold.
 func (b *bench) document(id string) (*prepared, error) {
-	item, ok := b.index.Find(id)
-	if !ok {
+	of, item := b.Datum(id), b.Place(id)
+	if of == nil {
 		return nil, fmt.Errorf("extraction: no document %q in this study", id)
 	}
 	reading := &b.recent.reading[item%len(b.recent.reading)]
@@ -109,13 +108,13 @@ func (b *bench) document(id string) (*prepared, error) {
 	if d := b.recent.find(item); d != nil {
 		return d, nil
 	}
-	read, err := b.places[item].read()
+	read, err := of.read()
 	if err != nil {
 		return nil, err
 	}
 	read.Schema = cmp.Or(read.Schema, b.study.Documents.Schema)
-	read.Split = b.items[item].Split // that of its source, if it has none
-	d := &prepared{Document: read, schema: b.schemaOf[item], item: item, lists: b.study.Lists, loose: b.study.Quotes == "typography"}
+	read.Split = b.Item(id).Split // that of its source, if it has none
+	d := &prepared{Document: read, schema: of.schema, item: item, lists: b.study.Lists, loose: b.study.Quotes == "typography"}
 	if d.Schema != d.schema.Name {
 		return nil, fmt.Errorf("document %q changed since it was checked: its schema was %q", id, d.schema.Name)
 	}

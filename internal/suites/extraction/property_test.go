@@ -139,7 +139,7 @@ func drawAnswer(t *rapid.T, d *prepared) []string {
 }
 
 func scoreAll(d *prepared, answer string, role eval.Role) []eval.Score {
-	o := outcomeOf(answer, eval.StopEnd, nil)
+	o := outcomeOf(answer, eval.StopEnd, noSchema)
 	return plainBench.score(nil, d, &o, nil, role)
 }
 
@@ -160,7 +160,7 @@ func TestCandidatesCountOnce(t *testing.T) {
 			list = append(list, candidate(c, c, "1"))
 		}
 		d := prepare(text.Money, strings.Join(amounts, "\n"), ambiguousGold(gold...))
-		o := outcomeOf(extractions(ambiguous(list...)), eval.StopEnd, nil)
+		o := outcomeOf(extractions(ambiguous(list...)), eval.StopEnd, noSchema)
 		_, results := plainBench.assess(d, &o, nil)
 		return results[0].Value, plainBench.score(nil, d, &o, nil, eval.RoleArm)
 	}
@@ -301,7 +301,7 @@ func TestPerfectIsWhatReadingWouldGive(t *testing.T) {
 		for i := range d.points {
 			entries = append(entries, d.rightEntry(&d.points[i]))
 		}
-		read, err := readAnswer(answerText(entries), nil)
+		read, err := readAnswer(answerText(entries), noSchema)
 		if err != nil {
 			t.Fatal(err)
 		}

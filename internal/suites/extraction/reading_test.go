@@ -39,7 +39,7 @@ func TestReadAnswer(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := readAnswer(tt.answer, nil)
+			got, err := readAnswer(tt.answer, noSchema)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,11 +69,11 @@ func TestReadAnswerErrors(t *testing.T) {
 		`{"Invoice Number":"A-17"}`:      reasonNoList,
 		`{"example":{"extractions":[]}}`: reasonNoList,
 	} {
-		_, err := readAnswer(answer, nil)
+		_, err := readAnswer(answer, noSchema)
 		if err == nil || err.(*readError).reason != reason {
 			t.Errorf("readAnswer(%q): %v, want %s", answer, err, reason)
 		}
-		if o := outcomeOf(answer, eval.StopEnd, nil); o.Kind != eval.Malformed || o.Reason != reason || string(o.Data) != answer {
+		if o := outcomeOf(answer, eval.StopEnd, noSchema); o.Kind != eval.Malformed || o.Reason != reason || string(o.Data) != answer {
 			t.Errorf("outcome of %q is %+v", answer, o)
 		}
 	}
@@ -130,7 +130,7 @@ func TestFault(t *testing.T) {
 		{`"f"`, "the entry is not an object"},
 	}
 	for _, tt := range tests {
-		a, err := readAnswer(extractions(tt.entry), nil)
+		a, err := readAnswer(extractions(tt.entry), noSchema)
 		if err != nil || len(a.Entries) != 1 {
 			t.Errorf("%s: %v, %d entries", tt.entry, err, len(a.Entries))
 			continue
@@ -155,7 +155,7 @@ func TestOutcomeNotes(t *testing.T) {
 		{`{"result": ` + whole + "}", eval.StopEnd, eval.NoteLenient},
 	}
 	for _, tt := range tests {
-		if got := strings.Join(outcomeOf(tt.answer, tt.stop, nil).Notes, ","); got != tt.want {
+		if got := strings.Join(outcomeOf(tt.answer, tt.stop, noSchema).Notes, ","); got != tt.want {
 			t.Errorf("%q, %s: notes %q, want %q", tt.answer, tt.stop, got, tt.want)
 		}
 	}
@@ -165,7 +165,7 @@ func TestOutcomeNotes(t *testing.T) {
 // they are written.
 func TestReadAnswerValues(t *testing.T) {
 	value := func(written string) string {
-		a, err := readAnswer(`{"extractions":[{"value":`+written+`}]}`, nil)
+		a, err := readAnswer(`{"extractions":[{"value":`+written+`}]}`, noSchema)
 		if err != nil || len(a.Entries) != 1 {
 			return fmt.Sprintf("%v, %d entries", err, len(a.Entries))
 		}
@@ -206,18 +206,18 @@ func FuzzReadAnswer(f *testing.F) {
 	f.Add(strings.Repeat("[", 5000) + "{")
 	d := prepare("string", twoPages, presentGold("INV-7"))
 	f.Fuzz(func(t *testing.T, answer string) {
-		a, err := readAnswer(answer, nil)
+		a, err := readAnswer(answer, noSchema)
 		if err != nil {
 			if len(a.Entries) > 0 || err.(*readError).reason == "" {
 				t.Fatalf("%v, but %d entries", err, len(a.Entries))
 			}
 			return
 		}
-		again, err := readAnswer(answer, nil)
+		again, err := readAnswer(answer, noSchema)
 		if err != nil || !cmp.Equal(a, again) {
 			t.Fatal("reading is not deterministic")
 		}
-		o := outcomeOf(answer, eval.StopEnd, nil)
+		o := outcomeOf(answer, eval.StopEnd, noSchema)
 		checkScores(t, plainBench.score(nil, d, &o, nil, eval.RoleArm))
 	})
 }

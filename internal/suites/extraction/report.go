@@ -2,14 +2,21 @@ package extraction
 
 import (
 	"cmp"
+	_ "embed" // the words of tables
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/extraction/synthetic"
 	"github.com/scruple-eval/scruple/internal/text"
 )
+
+//go:embed tables.json
+var tablesJSON []byte
+
+var tableOf = eval.Tables(tablesJSON)
 
 // An estimator gives the estimate of a metric for an arm, undefined if there is none.
 type estimator func(arm, metric string) eval.Number
@@ -72,10 +79,8 @@ func (b *bench) shownArms() []string { return b.armsOf(eval.RoleArm, eval.RoleBa
 // summaryTable has the findings of a run in brief: one line for each question. verified
 // is the share of confirmed points of the checklist, nil without one.
 func (b *bench) summaryTable(value estimator, verified *eval.Measured) *eval.Table {
-	t := &eval.Table{Name: "executive_summary", Title: "Summary", Summary: true, Columns: []string{"question", "finding"}}
-	add := func(question, format string, args ...any) {
-		t.Row(eval.Text(question), eval.Textf(format, args...))
-	}
+	t := tableOf("executive_summary")
+	add := func(question, format string, args ...any) { t.Add(question, eval.Textf(format, args...)) }
 	best, worst := b.extremes(b.lead(), value)
 	if best != "" {
 		line := eval.Textf("%s, with %s of %s", best, b.leadName("a composite", "an F1"), eval.Ratio(value(best, b.lead())))
@@ -130,16 +135,14 @@ func commonModes(arm string, value estimator) eval.Cell {
 // score, with the score that gold implies for it (a difference is a bug in the
 // scorer), and the score of the answers from gold.
 func (b *bench) nullTable(value estimator) *eval.Table {
-	t := &eval.Table{Name: "null_baseline", Title: "Floor and ceiling",
-		Note: fmt.Sprintf("The null baseline answers missing for every field. It scores 1 on missing fields and %s (schema alone) on the others. An arm must beat its mean over documents. The ceiling is the composite of answers from gold: below 1, some gold has no passage that shows it or has long quotes, and no arm can be expected to score more.",
-			eval.Ratio(eval.Number(b.weights.Schema))),
-		Columns: []string{"arm", "gold present", "gold missing", "gold ambiguous", "floor, expected", "floor, measured", "ceiling"}}
+	unannotated := ""
 	if b.unannotated > 0 {
-		t.Note += fmt.Sprintf(" Requested but not scored, because they have no gold: %s.", text.Plural(b.unannotated, "field", "fields"))
+		unannotated = fmt.Sprintf(" Requested but not scored, because they have no gold: %s.", text.Plural(b.unannotated, "field", "fields"))
 	}
+	t := tableOf("null_baseline", "{schema}", eval.Ratio(eval.Number(b.weights.Schema)).String(), "{unannotated}", unannotated)
 	for _, id := range b.armsOf(eval.RoleBaseline) {
 		missing, ambiguous := value(id, metricGoldMissing), value(id, metricGoldAmbiguous)
-		t.Row(eval.Text(id), eval.Share(1-missing-ambiguous), eval.Share(missing), eval.Share(ambiguous),
+		t.Add(id, eval.Share(1-missing-ambiguous), eval.Share(missing), eval.Share(ambiguous),
 			eval.Ratio(value(id, metricNullExpected)), eval.Ratio(value(id, metricComposite)), eval.Ratio(value(id, metricGoldComposite)))
 	}
 	return t
@@ -147,9 +150,7 @@ func (b *bench) nullTable(value estimator) *eval.Table {
 
 // listsTable has precision, recall and F1 of the values of each list, over all documents.
 func (b *bench) listsTable(r eval.Results) *eval.Table {
-	t := &eval.Table{Name: "lists", Title: "Values by list",
-		Note:    "Over all documents. Records are aligned one to one with those of gold; the values of one without a partner are omitted, or wrong.",
-		Columns: []string{"list", "arm", "precision", "recall", "F1", "in gold"}}
+	t := tableOf("lists")
 	arms := b.armsOf(eval.RoleArm)
 	lists, tooLong := map[string]bool{}, false
 	for _, arm := range arms {
@@ -167,12 +168,12 @@ func (b *bench) listsTable(r eval.Results) *eval.Table {
 	for _, list := range slices.Sorted(maps.Keys(lists)) {
 		for _, arm := range arms {
 			recall := r.ByUnit(arm, metricRecall)[list]
-			cells := []eval.Cell{eval.Text(cmp.Or(strings.TrimSuffix(list, "[]"), "(in no list)")), eval.Text(arm)}
+			var rates []eval.Cell
 			for _, metric := range []string{metricPrecision, metricRecall, metricF1} {
 				f := r.ByUnit(arm, metric)[list]
-				cells = append(cells, eval.Share(eval.Number(f.Num/f.Den)))
+				rates = append(rates, eval.Share(eval.Number(f.Num/f.Den)))
 			}
-			t.Row(append(cells, eval.Count(int(recall.Den)))...)
+			t.Add(cmp.Or(strings.TrimSuffix(list, "[]"), "(in no list)"), arm, rates, int(recall.Den))
 		}
 	}
 	return t
@@ -181,26 +182,23 @@ func (b *bench) listsTable(r eval.Results) *eval.Table {
 // modesTable has the share of fields with each failure mode, by arm.
 func (b *bench) modesTable(value estimator) *eval.Table {
 	arms := b.shownArms()
-	t := &eval.Table{Name: "failure_modes", Title: "Failure modes",
-		Note:    "Share of fields with each failure; one field can have several. The first row is a share of answers.",
-		Columns: append([]string{"failure"}, arms...)}
+	t := tableOf("failure_modes")
+	t.Columns = append(t.Columns, arms...)
 	for _, m := range append([]mode{{metric: metricParseFailure, title: "answer does not parse"}}, modes[:]...) {
-		cells := []eval.Cell{eval.Text(m.title)}
+		var shares []eval.Cell
 		for _, a := range arms {
-			cells = append(cells, eval.Share(value(a, m.metric)))
+			shares = append(shares, eval.Share(value(a, m.metric)))
 		}
-		t.Row(cells...)
+		t.Add(m.title, shares)
 	}
 	return t
 }
 
 // verifiedTable has the agreement on each point of the checklist.
 func (b *bench) verifiedTable() *eval.Table {
-	t := &eval.Table{Name: "gold_verified", Title: "Verification of gold",
-		Note:    fmt.Sprintf("%s on the checklist. Rules read the share of confirmed points as %s of the null baseline.", text.Plural(len(b.verified), "document", "documents"), metricGoldVerified),
-		Columns: []string{"point", "checked", "confirmed", "share"}}
+	t := tableOf("gold_verified", "{documents}", text.Plural(len(b.verified), "document", "documents"))
 	row := func(title string, confirmed, checked int) {
-		t.Row(eval.Text(title), eval.Count(checked), eval.Count(confirmed), eval.ShareOf(confirmed, checked))
+		t.Add(title, checked, confirmed, eval.ShareOf(confirmed, checked))
 	}
 	var sum, of int
 	for i, point := range checklistPoints {
@@ -257,20 +255,18 @@ func (b *bench) figures(r eval.Results) []eval.Figure {
 	return list
 }
 
-// difficulties is the order of the usual difficulties; others follow by name.
-var difficulties = []string{"easy", "medium", "hard", "adversarial"}
-
-// stratumValues lists the values of a stratum.
+// stratumValues lists the values of a stratum: the usual difficulties in their order, others by
+// name.
 func (b *bench) stratumValues(name string) []string {
 	seen := map[string]bool{}
 	var values []string
-	for i := range b.items {
-		if v := eval.LevelOf(b.items[i].Strata, name); v != "" && !seen[v] {
+	for _, it := range b.Items() {
+		if v := eval.LevelOf(it.Strata, name); v != "" && !seen[v] {
 			seen[v], values = true, append(values, v)
 		}
 	}
 	slices.SortFunc(values, func(a, b string) int {
-		if i, k := slices.Index(difficulties, a), slices.Index(difficulties, b); i >= 0 && k >= 0 {
+		if i, k := slices.Index(synthetic.Difficulties, a), slices.Index(synthetic.Difficulties, b); i >= 0 && k >= 0 {
 			return i - k
 		}
 		return strings.Compare(a, b)

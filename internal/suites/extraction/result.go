@@ -28,10 +28,10 @@ func (r *result) entry() *Entry {
 
 // quoteCounts are the numerators and denominators of the quote rates.
 type quoteCounts struct {
-	required, absent, fabricated int
-	typography                   int // are in the document in other typography only
-	ok, okQuoted                 int
-	ambiguous, covered           int
+	required, absent, fabricated float64
+	typography                   float64 // are in the document in other typography only
+	ok, okQuoted                 float64
+	ambiguous, covered           float64
 }
 
 // assess scores every annotated field of a document, in schema order.
@@ -153,9 +153,9 @@ func (m *emitter) put(s eval.Score) {
 }
 
 // rate adds a ratio of counts, unless the denominator is 0.
-func (m *emitter) rate(metric string, hits, of int) {
+func (m *emitter) rate(metric string, hits, of float64) {
 	if of > 0 {
-		m.add(metric, float64(hits), float64(of))
+		m.add(metric, hits, of)
 	}
 }
 
@@ -225,7 +225,7 @@ func (m *emitter) analysis(r *result) {
 // answer adds the scores of the answer as a whole.
 func (m *emitter) answer(o *eval.Outcome, x *arranged, results []result) {
 	m.unit = ""
-	m.rate("extra_field", len(x.extra), x.entries)
+	m.rate("extra_field", float64(len(x.extra)), float64(x.entries))
 	if x.plain { // no entry says how many quotes it lacks: the answer lacks as many as others have
 		m.put(eval.Score{Metric: metricFabrication, Unscored: noEvidence})
 	}
@@ -272,14 +272,9 @@ func (m *emitter) values(results []result, surplus []Entry) {
 	}
 	for _, m.unit = range units {
 		c := of[m.unit]
-		for _, rate := range []struct {
-			metric  string
-			num, of float64
-		}{{metricPrecision, c.right, c.answered}, {metricRecall, c.right, c.gold}, {metricF1, 2 * c.right, c.answered + c.gold}} {
-			if rate.of > 0 {
-				m.add(rate.metric, rate.num, rate.of)
-			}
-		}
+		m.rate(metricPrecision, c.right, c.answered)
+		m.rate(metricRecall, c.right, c.gold)
+		m.rate(metricF1, 2*c.right, c.answered+c.gold)
 	}
 	m.unit = ""
 }

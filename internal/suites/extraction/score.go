@@ -47,14 +47,12 @@ func (m mix) ofCandidate() mix {
 	return m
 }
 
-// A point is a field to score, with its gold and the document.
+// A point is a field of a document to score, with its gold.
 type point struct {
+	*prepared
 	field Field  // its name is that of the point, such as items[2].price
 	unit  string // its name in the schema, such as items[].price
 	gold  *Gold
-	index *text.Index
-	loose bool     // quotes may differ in typography
-	doc   string   // the document
 	keys  []string // of the right values, in lists, see [aligner.compared]
 }
 
@@ -85,7 +83,7 @@ func (p *point) value(e *Entry) float64 {
 		return 0
 	case slices.ContainsFunc(p.rightValues(), func(v string) bool { return text.Equal(p.field.Type, e.Value.Text, v) }):
 		return 1
-	case text.Similarity(p.field.Type, e.Value.Text, string(p.gold.Correct)) > 0.9:
+	case text.Near(p.field.Type, e.Value.Text, string(p.gold.Correct)):
 		return 0.5
 	}
 	return 0
@@ -236,7 +234,7 @@ func (p *point) standsOn(quote Scalar, page PageRef) bool {
 func (p *point) looselyOn(quote string, page int) bool {
 	for _, at := range p.index.Pages() {
 		if at.Number == page && p.index.HasTypography(quote) {
-			index, err := text.NewIndex(p.doc[at.Start:at.End])
+			index, err := text.NewIndex(p.Text[at.Start:at.End])
 			return err == nil && index.HasTypography(quote)
 		}
 	}

@@ -127,7 +127,7 @@ var plainBench = &bench{weights: DefaultWeights, mix: trustedJudge}
 
 // scoresOf scores an answer with the deterministic judge, by metric.
 func scoresOf(d *prepared, answer string) map[string]eval.Score {
-	o := outcomeOf(answer, eval.StopEnd, nil)
+	o := outcomeOf(answer, eval.StopEnd, noSchema)
 	byMetric := map[string]eval.Score{}
 	for _, s := range plainBench.score(nil, d, &o, nil, eval.RoleArm) {
 		byMetric[s.Metric] = s

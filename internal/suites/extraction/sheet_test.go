@@ -41,7 +41,7 @@ func TestSheet(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				d := drawDocument(t)
-				o := outcomeOf(simulate(t, d, tt.skill, "d"), eval.StopEnd, nil)
+				o := outcomeOf(simulate(t, d, tt.skill, "d"), eval.StopEnd, noSchema)
 				_, results := plainBench.assess(d, &o, nil)
 				for _, r := range results {
 					kind := 0
@@ -59,7 +59,7 @@ func TestSheet(t *testing.T) {
 		})
 	}
 	d := prepare("string", twoPages, presentGold("INV-7"))
-	if o := outcomeOf(simulate(t, d, simulated.Skill{Malformed: 1}, "d"), eval.StopEnd, nil); o.Kind != eval.Malformed {
+	if o := outcomeOf(simulate(t, d, simulated.Skill{Malformed: 1}, "d"), eval.StopEnd, noSchema); o.Kind != eval.Malformed {
 		t.Errorf("a malformed answer can be read: %q", o.Data)
 	}
 }
@@ -73,14 +73,14 @@ func TestSheetOnRealContracts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		right := outcomeOf(simulate(t, d.ready(), simulated.Skill{}, it.ID), eval.StopEnd, nil)
+		right := outcomeOf(simulate(t, d.ready(), simulated.Skill{}, it.ID), eval.StopEnd, noSchema)
 		_, results := b.assess(d, &right, nil)
 		for _, r := range results {
 			if r.Value != 1 || r.Page != 1 || r.Status != 1 || r.Schema != 1 || r.Evidence < 0.7 {
 				t.Errorf("%s %s: %+v", it.ID, r.field.Name, r.Components)
 			}
 		}
-		wrong := outcomeOf(simulate(t, d, simulated.Skill{Wrong: 1, Invent: 1}, it.ID), eval.StopEnd, nil)
+		wrong := outcomeOf(simulate(t, d, simulated.Skill{Wrong: 1, Invent: 1}, it.ID), eval.StopEnd, noSchema)
 		_, results = b.assess(d, &wrong, nil)
 		for _, r := range results {
 			if r.Value != 0 {

@@ -61,7 +61,7 @@ var starterKernels = []string{ablated, "idiomatic"}
 
 // starterFiles are a study, its documents and schema, and two of the shipped kernels.
 func starterFiles() ([]kit.File, error) {
-	files, err := kit.Template(template, "template")
+	files, err := kit.Template(template)()
 	if err != nil {
 		return nil, err
 	}

@@ -112,7 +112,7 @@ func (b *bench) load(f *study.File, s *Study, errs *study.Errors) {
 		return
 	}
 	r.none = &more{unscored: make([]string, len(r.metrics)), took: unknown(len(effort.Columns()))}
-	b.Note(kit.OtherColumns(r.known, s.Data.Strata, "data.strata")...)
+	b.Note(kit.OtherColumns(r.known, s.Data.Strata)...)
 	if r.known.Has(theScore.Name) && !r.known.Has("metric") && !slices.ContainsFunc(b.metrics, func(m study.Metric) bool { return m.Name == theScore.Name }) {
 		b.Note(fmt.Sprintf("%s: column score is left out: metrics.own does not name it", r.t.File))
 	}

@@ -34,7 +34,7 @@ func Suite() kit.Suite {
 		Blind:   kit.Blind{Data: []kit.Datum{{Key: "data", Keep: []string{"path", "columns"}}}, Arms: "arms"},
 		Study:   func() study.Any { return new(Study) },
 		Open:    kit.Opener(open),
-		Starter: func() ([]kit.File, error) { return kit.Template(template, "template") },
+		Starter: kit.Template(template),
 	}
 }
 

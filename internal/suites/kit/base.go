@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 )
@@ -19,7 +18,7 @@ type Base[D any, A Armed] struct {
 	Cases KnownCases // of the judge, of a bench that is a [CaseJudge]
 
 	items    []eval.Item
-	places   map[string]int // in Data and items, by id
+	index    *eval.ItemIndex // of Data and items
 	byID     map[string]A
 	warnings []string
 	notes    []string
@@ -27,27 +26,21 @@ type Base[D any, A Armed] struct {
 
 // Fill sets the data. They are sorted by the ids of their items: the order of a file has no
 // effect, not even on ties of a baseline and on wrong answers that measure a judge.
-func (b *Base[D, A]) Fill(data []D, itemOf func(D) eval.Item) { b.fill(data, itemOf, true) }
-
-// FillInOrder is [Base.Fill] in the order of the data.
-func (b *Base[D, A]) FillInOrder(data []D, itemOf func(D) eval.Item) { b.fill(data, itemOf, false) }
-
-func (b *Base[D, A]) fill(data []D, itemOf func(D) eval.Item, sorted bool) {
-	type pair struct {
-		datum D
-		item  eval.Item
-	}
-	pairs := make([]pair, len(data))
+func (b *Base[D, A]) Fill(data []D, itemOf func(D) eval.Item) {
+	items := make([]eval.Item, len(data))
 	for i, d := range data {
-		pairs[i] = pair{d, itemOf(d)}
+		items[i] = itemOf(d)
 	}
-	if sorted {
-		slices.SortStableFunc(pairs, func(x, y pair) int { return strings.Compare(x.item.ID, y.item.ID) })
+	sortedData, sortedItems := make([]D, len(data)), make([]eval.Item, len(data))
+	for to, from := range eval.IndexItems(items).Sorted() {
+		sortedData[to], sortedItems[to] = data[from], items[from]
 	}
-	b.Data, b.items, b.places = make([]D, len(data)), make([]eval.Item, len(data)), make(map[string]int, len(data))
-	for i, p := range pairs {
-		b.Data[i], b.items[i], b.places[p.item.ID] = p.datum, p.item, i
-	}
+	b.FillInOrder(sortedData, sortedItems)
+}
+
+// FillInOrder sets the data with their items.
+func (b *Base[D, A]) FillInOrder(data []D, items []eval.Item) {
+	b.Data, b.items, b.index = data, items, eval.IndexItems(items)
 }
 
 // Add adds the arm of an entry. noun is what the suite calls its arms.
@@ -81,24 +74,27 @@ func (b *Base[D, A]) Has(role eval.Role) bool {
 
 // Datum returns what the item with an id is made from; nil if there is none.
 func (b *Base[D, A]) Datum(id string) (d D) {
-	if i, ok := b.places[id]; ok {
+	if i, ok := b.index.Find(id); ok {
 		d = b.Data[i]
 	}
 	return d
 }
 
 // Place is the place in the data of an item of the bench.
-func (b *Base[D, A]) Place(id string) int { return b.places[id] }
+func (b *Base[D, A]) Place(id string) int {
+	i, _ := b.index.Find(id)
+	return i
+}
 
 // Item returns an item of the bench.
-func (b *Base[D, A]) Item(id string) eval.Item { return b.items[b.places[id]] }
+func (b *Base[D, A]) Item(id string) eval.Item { return b.items[b.Place(id)] }
 
 // Arm returns the arm with an id; nil if there is none.
 func (b *Base[D, A]) Arm(id string) A { return b.byID[id] }
 
 // Of returns what a trial is about. The error is for a trial of another study.
 func (b *Base[D, A]) Of(t eval.Trial) (d D, a A, err error) {
-	_, known := b.places[t.Item]
+	_, known := b.index.Find(t.Item)
 	if a, ok := b.byID[t.Arm]; ok && known {
 		return b.Datum(t.Item), a, nil
 	}
@@ -165,7 +161,7 @@ func (b *Base[D, A]) Capabilities() eval.Capabilities {
 // Shown begins the exhibit of the first trial of a case. did is what the arm did with the
 // item, such as "answered by".
 func (b *Base[D, A]) Shown(c eval.Case, did string) (d D, t *eval.Judged, x eval.Exhibit, err error) {
-	if _, ok := b.places[c.Item]; !ok || len(c.Trials) == 0 {
+	if _, ok := b.index.Find(c.Item); !ok || len(c.Trials) == 0 {
 		return d, nil, x, fmt.Errorf("%s × %s cannot be shown: the study does not have the item, or there is no trial", c.Item, c.Arm)
 	}
 	t = &c.Trials[0]

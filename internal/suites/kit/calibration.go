@@ -207,7 +207,7 @@ func CalibrationTables(m eval.Measurement, remedy string) (tables []eval.Table) 
 	if len(m.Known) > 0 {
 		t := eval.Table{Name: "judge_accuracy", Title: "How often the judge was right", Columns: []string{"cases", "must", "right", "of", "no verdict"}}
 		for _, k := range m.Known {
-			t.Row(eval.Text(k.Arm), eval.Text(passWord(k.Pass)), eval.Count(k.Right), eval.Count(k.Cases), eval.Count(k.Missing))
+			t.Add(k.Arm, passWord(k.Pass), k.Right, k.Cases, k.Missing)
 		}
 		tables = append(tables, t)
 	}
@@ -215,7 +215,7 @@ func CalibrationTables(m eval.Measurement, remedy string) (tables []eval.Table) 
 		t := eval.Table{Name: "judge_calibration", Title: "Cases that the judge got wrong", Columns: []string{"item", "arm", "replicate", "the judge must say", "the judge said", "answer"},
 			Note: "See a case with `scruple show STUDY ITEM ARM`. If the judge is right about it, mend the case; if not, " + remedy}
 		for _, w := range m.Wrong[:min(most, len(m.Wrong))] {
-			t.Row(eval.Text(w.Item), eval.Text(w.Arm), eval.Count(w.Replicate), eval.Text(w.Want), eval.Text(text.Shorten(w.Said, long)), eval.Text(text.Shorten(w.Answer, long)))
+			t.Add(w.Item, w.Arm, w.Replicate, w.Want, text.Shorten(w.Said, long), text.Shorten(w.Answer, long))
 		}
 		if n := len(m.Wrong) - most; n > 0 {
 			t.Note += fmt.Sprintf(" %d more are not listed.", n)

@@ -29,16 +29,16 @@ type ImportOptions struct {
 // ContentID is the id of an item without one: a hash of its input, so that an item inserted
 // before it changes nothing. Items of an equal input are numbered.
 func ContentID(taken map[string]int, prefix string, input ...string) string {
-	return UniqueID(taken, prefix+"-"+Hash(input...).String()[:8], "-")
+	return UniqueID(taken, prefix+"-"+Hash(input...).String()[:8])
 }
 
 // UniqueID returns an id that no earlier call with the same taken returned: the id itself,
-// or the id with a number behind mark.
-func UniqueID(taken map[string]int, id, mark string) string {
+// or the id with a number.
+func UniqueID(taken map[string]int, id string) string {
 	unique := id
 	for taken[unique] > 0 {
 		taken[id]++
-		unique = id + mark + strconv.Itoa(taken[id])
+		unique = id + "-" + strconv.Itoa(taken[id])
 	}
 	taken[unique]++
 	return unique

@@ -17,7 +17,7 @@ import (
 )
 
 func starterOf(fsys fstest.MapFS) *Suite {
-	return &Suite{Suite: eval.Suite{Name: "fake"}, Starter: func() ([]File, error) { return Template(fsys, "template") }}
+	return &Suite{Suite: eval.Suite{Name: "fake"}, Starter: Template(fsys)}
 }
 
 // The study file is first and named after its folder. If any file exists, Init

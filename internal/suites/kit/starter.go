@@ -24,26 +24,28 @@ type File = disk.New
 // Bytes is a file with fixed content.
 func Bytes(path string, data []byte) File { return File{Path: path, Write: disk.Bytes(data)} }
 
-// Template lists the files below a folder of an embedded file system, the study
+// Template lists the files below the folder template of an embedded file system, the study
 // file first.
-func Template(fsys fs.FS, folder string) ([]File, error) {
-	var files []File
-	err := fs.WalkDir(fsys, folder, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+func Template(fsys fs.FS) func() ([]File, error) {
+	return func() (files []File, err error) {
+		err = fs.WalkDir(fsys, "template", func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			data, err := fs.ReadFile(fsys, path)
+			path = strings.TrimPrefix(path, "template/")
+			at := len(files)
+			if path == studyFile {
+				at = 0
+			}
+			files = slices.Insert(files, at, Bytes(path, data))
 			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("reading the template: %w", err)
 		}
-		data, err := fs.ReadFile(fsys, path)
-		at := len(files)
-		if strings.TrimPrefix(path, folder+"/") == studyFile {
-			at = 0
-		}
-		files = slices.Insert(files, at, Bytes(strings.TrimPrefix(path, folder+"/"), data))
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("reading the template: %w", err)
+		return files, nil
 	}
-	return files, nil
 }
 
 // WriteFiles is [disk.CreateAll].

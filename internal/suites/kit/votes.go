@@ -9,21 +9,26 @@ import (
 // Votes counts the answers of the replicates of a case by a key that equal answers share;
 // the key of an answer that cannot be read is "", which agrees with none.
 type Votes struct {
-	n      int
-	counts map[string]int
-	first  map[string]*eval.Judged
-	keys   []string // in order of appearance
+	n       int
+	answers []vote // in order of appearance
+}
+
+// A vote is an answer with the replicates that gave it.
+type vote struct {
+	key   string
+	n     int
+	first *eval.Judged
 }
 
 // Add adds the answer of a replicate that did not fail.
 func (v *Votes) Add(key string, t *eval.Judged) {
-	if v.counts == nil {
-		v.counts, v.first = map[string]int{}, map[string]*eval.Judged{}
+	i := slices.IndexFunc(v.answers, func(a vote) bool { return a.key == key })
+	if i < 0 {
+		i = len(v.answers)
+		v.answers = append(v.answers, vote{key: key, first: t})
 	}
+	v.answers[i].n++
 	v.n++
-	if v.counts[key]++; v.counts[key] == 1 {
-		v.keys, v.first[key] = append(v.keys, key), t
-	}
 }
 
 // Score appends the score of the majority, as correct gives it of a replicate with the most
@@ -35,26 +40,22 @@ func (v *Votes) Score(dst []eval.Score, c eval.Case, majority, consistency strin
 		return dst
 	}
 	agreeing, winner := 0, 0
-	for i, key := range v.keys {
-		if key != "" {
-			agreeing += v.counts[key] * (v.counts[key] - 1) / 2
+	for i, a := range v.answers {
+		if a.key != "" {
+			agreeing += a.n * (a.n - 1) / 2
 		}
-		if v.counts[key] > v.counts[v.keys[winner]] {
+		if a.n > v.answers[winner].n {
 			winner = i
 		}
 	}
-	first := v.first[v.keys[winner]]
+	first, most := v.answers[winner].first, v.answers[winner].n
 	score := correct(majority, first)
 	failed := len(c.Trials) - v.n
 	early := slices.ContainsFunc(c.Trials, func(t eval.Judged) bool {
 		return t.Outcome.Kind == eval.Failed && t.Trial.Replicate < first.Trial.Replicate
 	})
-	for i, key := range append(v.keys, "") { // the failed ones may have another answer in common
-		n := failed
-		if i < len(v.keys) {
-			n += v.counts[key]
-		}
-		if ahead := n - v.counts[v.keys[winner]]; i != winner && failed > 0 && (ahead > 0 || ahead == 0 && (early || i < winner)) {
+	for i, a := range append(v.answers, vote{}) { // the failed ones may have another answer in common
+		if ahead := failed + a.n - most; i != winner && failed > 0 && (ahead > 0 || ahead == 0 && (early || i < winner)) {
 			score = eval.Score{Metric: majority, Den: 1, Unscored: "a replicate that failed decides"}
 		}
 	}

@@ -76,7 +76,7 @@ func (b *bench) load(f *study.File, s *Study, errs *study.Errors) {
 			return
 		}
 	}
-	b.Note(kit.OtherColumns(known, s.Questions.Strata, "data.strata")...)
+	b.Note(kit.OtherColumns(known, s.Questions.Strata)...)
 	made := map[string]int{}   // ids of questions without one
 	lineOf := map[string]int{} // of each question that is valid
 	var questions []*question
@@ -229,23 +229,17 @@ func (b *bench) other(q *question) string {
 // contradictions warns of questions that are the same, with the same choices, and have
 // different right answers: no model can be right about both.
 func (b *bench) contradictions() (list []string) {
-	const few = 3
-	first, n := map[string]*question{}, 0
+	first := map[string]*question{}
 	for _, q := range b.Data {
 		key := strings.Join(append([]string{q.match, text.Minimal(q.text), q.rubric}, q.choices...), "\x00")
 		other := first[key]
 		if other == nil {
 			first[key] = q
 		} else if !slices.Equal(slices.Sorted(slices.Values(q.answers)), slices.Sorted(slices.Values(other.answers))) {
-			if n++; n <= few {
-				list = append(list, fmt.Sprintf("questions %q and %q are the same, with different answers: no model can be right about both", other.id, q.id))
-			}
+			list = append(list, fmt.Sprintf("questions %q and %q are the same, with different answers: no model can be right about both", other.id, q.id))
 		}
 	}
-	if n > few {
-		list = append(list, fmt.Sprintf("%s more have the text of another one and different answers", text.Plural(n-few, "question", "questions")))
-	}
-	return list
+	return text.Few(list, "question more have the text of another one and different answers", "questions more have the text of another one and different answers")
 }
 
 // Capabilities are what the suite has of them.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
-	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 	"github.com/scruple-eval/scruple/internal/suites/suitetest"
 )
 
@@ -118,7 +117,7 @@ attacks: {names: [inject_hidden], defence: both}
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.FillInOrder(b.Data[:3], func(r *request.Request) eval.Item { return b.Item(r.ID) })
+	b.FillInOrder(b.Data[:3], b.Items()[:3])
 	suitetest.Bench(t, Suite().Suite, b, func(_ eval.Stage, _ string, r eval.Request) (eval.Response, error) {
 		return eval.Response{Text: "Ranking: 2, 1", Stop: eval.StopEnd}, nil
 	})

@@ -157,10 +157,9 @@ func (b *bench) settle(arms []*arm) {
 	data := strings.Join(append([]string{b.hashes.Data}, strip...), "\x00")
 	grouped := slices.ContainsFunc(b.requests, func(r request.Request) bool { return r.Group != "" })
 	var requests []*request.Request
+	var items []eval.Item
 	for i := range b.requests {
-		requests = append(requests, &b.requests[i])
-	}
-	b.FillInOrder(requests, func(r *request.Request) eval.Item {
+		r := &b.requests[i]
 		input, gold := []string{data, r.Text}, []string{r.Gold, string(kit.JSON(r.Structure))}
 		if b.several {
 			input = append(input, "several") // prompts say so
@@ -172,8 +171,9 @@ func (b *bench) settle(arms []*arm) {
 		if grouped {
 			item.Strata = []eval.Level{{Name: "group", Value: cmp.Or(r.Group, noGroup)}}
 		}
-		return item
-	})
+		requests, items = append(requests, r), append(items, item)
+	}
+	b.FillInOrder(requests, items)
 	for _, a := range arms {
 		settings := kit.JSON(struct {
 			Candidates Candidates

@@ -52,7 +52,7 @@ With CANDIDATE, the id of an item, the output is the evidence for each condition
 
 // starterFiles are a study and a synthetic data set.
 func starterFiles() ([]kit.File, error) {
-	files, err := kit.Template(template, "template")
+	files, err := kit.Template(template)()
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func open(f *study.File, s *Study) (*bench, error) {
 		replicates: s.Execution.Replicates, tasks: tasks{coherence: s.Coherence.Task}}
 	b.checkLabels(f, s, &errs)
 	b.reader = newReader(s)
-	l := &loader{file: f, labels: b.names(), reader: b.reader, domains: len(s.Domains), errs: &errs, warn: b.Warn, note: b.Note}
+	l := &loader{bench: b, file: f, errs: &errs}
 	fragments, corpus := l.fragments(s.Corpus)
 	l.judged(s.Gold, fragments, corpus)
 	b.examples = l.worked(s.Examples, s.Corpus, fragments)

@@ -56,14 +56,10 @@ var schemas = kit.Embedded[struct{ Data, Gold, Examples []column }](schemasJSON)
 
 // A loader reads the files of a study and collects what is wrong with them.
 type loader struct {
-	file    *study.File
-	labels  []string
-	reader  *reader
-	domains int
-	errs    *study.Errors
-	warned  study.Errors // listed with errors, if there are any
-	warn    func(format string, args ...any)
-	note    func(notes ...string)
+	*bench // with labels, domains and the reader
+	file   *study.File
+	errs   *study.Errors
+	warned study.Errors // listed with errors, if there are any
 }
 
 // finding adds what is wrong with a cell.
@@ -71,7 +67,7 @@ func (l *loader) finding(severity string, s *table.Columns, r table.Row, column,
 	switch err := s.Errorf(r, column, column+": "+format, args...); severity {
 	case "ignore":
 	case "warning":
-		l.warn("%v", err)
+		l.Warn("%v", err)
 		l.warned.Add(fmt.Errorf("%w (a warning)", err))
 	default:
 		l.errs.Add(err)
@@ -155,7 +151,7 @@ func (l *loader) header(key string, t Table, s *table.Columns, schema []column) 
 		}
 		l.errs.Add(fmt.Errorf("%s:1:1: column %q is missing%s", s.Table.File, c.Name, hint))
 	}
-	l.note(kit.OtherColumns(s, t.Strata, "data.strata")...)
+	l.Note(kit.OtherColumns(s, t.Strata)...)
 	for i, c := range t.Checks {
 		if !slices.Contains(known, c.Column) {
 			l.errs.Add(l.file.Errorf(fmt.Sprintf("%s.checks[%d].column", key, i), "the schema has no column %q%s", c.Column, text.DidYouMean(c.Column, known)))
@@ -221,15 +217,15 @@ func (l *loader) parse(kind, cell string) (number float64, unit string, err erro
 	case "url":
 		ok, want = validURL.MatchString(cell), "a URL that begins with http:// or https://"
 	case "label":
-		if !slices.Contains(l.labels, cell) {
+		if !slices.Contains(l.names(), cell) {
 			meant := "" // by its phrasing: unsound is one letter nearer to sound than to not_sound
 			if i := l.reader.labels.Value(cell).Label; i != wording.None {
-				meant = fmt.Sprintf(": did you mean %q?", l.labels[i])
+				meant = fmt.Sprintf(": did you mean %q?", l.labels[i].Name)
 			}
-			err = fmt.Errorf("unknown label %q: want one of %s%s", cell, strings.Join(l.labels, ", "), meant)
+			err = fmt.Errorf("unknown label %q: want one of %s%s", cell, strings.Join(l.names(), ", "), meant)
 		}
 	case "domains":
-		_, err = l.parseDomains(cell)
+		err = l.checkDomains(cell)
 	case "sentences":
 		number, unit = float64(sentences(cell)), " sentences"
 	}
@@ -239,20 +235,21 @@ func (l *loader) parse(kind, cell string) (number float64, unit string, err erro
 	return number, unit, err
 }
 
-// parseDomains reads the numbers of domains, separated by commas.
-func (l *loader) parseDomains(s string) ([]int, error) {
+// checkDomains checks the numbers of domains, separated by commas.
+func (l *loader) checkDomains(s string) error {
 	var list []int
+	most := len(l.domains)
 	for part := range strings.SplitSeq(s, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(part))
-		if err != nil || n < 1 || l.domains > 0 && n > l.domains {
-			return nil, fmt.Errorf("want numbers of domains from 1 to %d separated by commas, got %q", l.domains, s)
+		if err != nil || n < 1 || most > 0 && n > most {
+			return fmt.Errorf("want numbers of domains from 1 to %d separated by commas, got %q", most, s)
 		}
 		if slices.Contains(list, n) {
-			return nil, fmt.Errorf("duplicate domain %d in %q", n, s)
+			return fmt.Errorf("duplicate domain %d in %q", n, s)
 		}
 		list = append(list, n)
 	}
-	return list, nil
+	return nil
 }
 
 var isoDate = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)

@@ -29,16 +29,15 @@ type Fragment struct {
 type Gold struct {
 	Label     int // index in the study's labels
 	Rationale string
-	Salient   []int // domains, from 1
 	Boundary  bool
 	Notes     string
 }
 
 // An Example is a worked example of a prompt.
 type Example struct {
-	ID, Fragment, Text string
-	Label              int
-	Rationale          string
+	ID, Text  string
+	Label     int
+	Rationale string
 }
 
 // fragments reads the corpus.
@@ -141,10 +140,7 @@ func (l *loader) judged(t Table, fragments []*Fragment, corpus *table.Columns) {
 			continue
 		}
 		judged[id] = true
-		g := &Gold{Label: slices.Index(l.labels, s.Text(r, columnLabel)), Rationale: s.Text(r, columnRationale), Notes: s.Text(r, columnBoundaryWhy)}
-		if c := s.Text(r, columnSalient); c != "" {
-			g.Salient, _ = l.parseDomains(c)
-		}
+		g := &Gold{Label: slices.Index(l.names(), s.Text(r, columnLabel)), Rationale: s.Text(r, columnRationale), Notes: s.Text(r, columnBoundaryWhy)}
 		g.Boundary, _ = table.Truth(s.Text(r, columnBoundary))
 		if g.Boundary && strings.TrimSpace(g.Notes) == "" && s.Has(columnBoundaryWhy) {
 			l.finding("error", s, r, columnBoundaryWhy, "empty, though %s is True: say why it is a boundary case", columnBoundary)
@@ -180,8 +176,8 @@ func (l *loader) worked(t, corpus Table, fragments []*Fragment) (list []Example)
 			shows[key] = true
 		}
 		levels[s.Text(r, columnComplexity)] = true
-		e := Example{ID: s.ID(r, columnCalibration), Fragment: s.ID(r, columnID), Text: s.Text(r, columnText),
-			Label: slices.Index(l.labels, s.Text(r, columnClass)), Rationale: s.Text(r, columnWhy)}
+		e := Example{ID: s.ID(r, columnCalibration), Text: s.Text(r, columnText),
+			Label: slices.Index(l.names(), s.Text(r, columnClass)), Rationale: s.Text(r, columnWhy)}
 		if e.Label < 0 {
 			continue
 		}
@@ -193,7 +189,7 @@ func (l *loader) worked(t, corpus Table, fragments []*Fragment) (list []Example)
 	}
 	for label, n := range count {
 		if t.PerLabel > 0 && n != t.PerLabel {
-			l.errs.Add(fmt.Errorf("%s: %d of the examples are %s, the study wants %d", s.Table.File, n, l.labels[label], t.PerLabel))
+			l.errs.Add(fmt.Errorf("%s: %d of the examples are %s, the study wants %d", s.Table.File, n, l.labels[label].Name, t.PerLabel))
 		}
 	}
 	slices.SortFunc(list, func(a, b Example) int { return strings.Compare(a.ID, b.ID) })

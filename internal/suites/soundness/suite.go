@@ -45,7 +45,7 @@ func Suite() kit.Suite {
 		Study:      func() study.Any { return new(Study) },
 		Open:       kit.Opener(open),
 		Task:       func(b kit.Bench, t study.Task) study.Task { return b.(*bench).complete(t) },
-		Starter:    func() ([]kit.File, error) { return kit.Template(template, "template") },
+		Starter:    kit.Template(template),
 		Cases:      shippedCases,
 		Check:      checkCase,
 		Exports:    exports(),

@@ -66,7 +66,7 @@ func importSnapshots(files []string, output string) ([]byte, fmt.Stringer, error
 		if err := errors.Join(errFrom, errTo, err); err != nil {
 			return nil, nil, fmt.Errorf("naming %s in the study %s: %w", path, output, err)
 		}
-		name := kit.UniqueID(names, cmp.Or(strings.TrimLeft(kit.StudyName(groupOf(path), ""), "_"), spanfile.Snapshot), "-")
+		name := kit.UniqueID(names, cmp.Or(strings.TrimLeft(kit.StudyName(groupOf(path), ""), "_"), spanfile.Snapshot))
 		arms = append(arms, source{name, filepath.ToSlash(relative), cmp.Or(d.Snapshot.JudgeModel, "an unknown model")})
 		r.Warnings, r.Arms, r.Texts = append(r.Warnings, d.Warnings...), append(r.Arms, name), r.Texts+len(d.Docs)
 	}

@@ -40,7 +40,7 @@ func Suite() kit.Suite {
 			Arms: "arms", Drop: []string{"human"}},
 		Study:    func() study.Any { return new(Study) },
 		Open:     kit.Opener(open),
-		Starter:  func() ([]kit.File, error) { return kit.Template(starterFiles, "template") },
+		Starter:  kit.Template(starterFiles),
 		Cases:    shippedCases,
 		Check:    checkCase,
 		Commands: []kit.Command{measureCommand()},

@@ -100,7 +100,7 @@ func Walk(t *testing.T, c Changing) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		w := &walk{t: rt, Changing: c, dir: dir, server: &server{answer: c.Answer, said: map[string]eval.Response{}}, most: map[asked]int{}}
+		w := &walk{t: rt, Changing: c, dir: dir, server: &server{answer: c.Answer, said: map[string]eval.Response{}, sent: map[string]int{}}, most: map[asked]int{}}
 		w.state.Arms = make([]int, c.Arms)
 		for i := range w.state.Arms {
 			w.state.Arms[i] = rapid.IntRange(-1, 0).Draw(rt, "arm")
@@ -450,9 +450,6 @@ type server struct {
 func (s *server) count(r *eval.Request, stop chan error, after int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.sent == nil {
-		s.sent = map[string]int{}
-	}
 	s.sent[r.Key()]++
 	s.all++
 	if after > 0 && s.all%after == 0 {

@@ -183,8 +183,7 @@ func hasLeaf(schema any) bool {
 }
 
 func docuType(schema map[string]any, want string) bool {
-	list, _ := schema["type"].([]any)
-	return schema["type"] == any(want) || slices.Contains(list, any(want))
+	return slices.Contains(typesOf(schema), any(want))
 }
 
 // greedy is the mean similarity of items, of which the most similar are paired first.
