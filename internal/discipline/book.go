@@ -741,7 +741,7 @@ type Desk struct {
 // Open opens the ledger of a study file. by is who acts.
 func Open(study, by string, now func() time.Time) (*Desk, error) {
 	path := Path(study)
-	log, err := ledger.Open(path, true)
+	log, err := ledger.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -186,7 +186,7 @@ func (t *Tracking) Add(p Processed, now time.Time) (Processed, error) {
 	if p.Eligible > 0 {
 		p.Drawn = 1 + stable.Random(t.record.Seed, "fragment", p.Report).IntN(p.Eligible)
 	}
-	log, err := ledger.Open(t.Path, true)
+	log, err := ledger.Open(t.Path)
 	if err != nil {
 		return p, err
 	}
