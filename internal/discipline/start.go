@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -269,13 +270,12 @@ func (s *Subject) seenElsewhere(ctx context.Context, db *store.DB, book Book, no
 	return append(seen, more...), errors.Join(err, other.Close())
 }
 
-func seenIn(ctx context.Context, db *store.DB, book Book, now Registration) ([]string, error) {
+func seenIn(ctx context.Context, db *store.DB, book Book, now Registration) (seen []string, err error) {
 	runs, err := db.Runs(ctx)
 	if err != nil {
 		return nil, err
 	}
 	wanted := setOf(now.Inputs)
-	var seen []string
 	for _, r := range runs {
 		if _, known := book.Test(KeyOf(r)); known || book.Saw(KeyOf(r)) {
 			continue
@@ -284,12 +284,7 @@ func seenIn(ctx context.Context, db *store.DB, book Book, now Registration) ([]s
 		if err != nil {
 			return nil, err
 		}
-		shared := 0
-		for _, it := range items {
-			if wanted[it.Input.String()] {
-				shared++
-			}
-		}
+		shared := count(wanted, inputsOf(maps.Values(items)))
 		if shared == 0 {
 			continue
 		}
@@ -536,12 +531,7 @@ func (s *Subject) checkKnown(ctx context.Context, db *store.DB, book Book, r *st
 	for _, it := range s.All {
 		split[it.Input.String()] = it.Split != ""
 	}
-	var inputs []string
-	for _, it := range items {
-		if in := it.Input.String(); split[in] {
-			inputs = append(inputs, in)
-		}
-	}
+	inputs := slices.DeleteFunc(inputsOf(maps.Values(items)), func(in string) bool { return !split[in] })
 	// A part of the plan is recorded alone, and what was seen before has no new entry.
 	if len(inputs) > 0 && !book.SawAny(inputs) {
 		return lost("asked about items with splits")
