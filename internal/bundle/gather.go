@@ -47,7 +47,7 @@ func gather(x *experiment.Experiment, book, dir string) (string, error) {
 	g.folder = path.Join(filesDir, path.Join(slices.Repeat([]string{"study"}, max(1, climb(used...)))...))
 	g.reasons = localPaths(x.File, climbs(g.folder))
 	for _, rel := range used {
-		if rel != "" && path.Clean(filepath.ToSlash(rel)) != "." && !filepath.IsAbs(rel) {
+		if !filepath.IsAbs(rel) {
 			g.add(rel)
 		}
 	}
@@ -105,42 +105,18 @@ func (g *gathering) refuse(format string, args ...any) {
 	g.reasons = append(g.reasons, fmt.Sprintf(format, args...))
 }
 
-// add copies a file or folder that the study names. What does not exist is optional,
-// or opening the study would have said so.
+// add copies a file or folder that the study names.
 func (g *gathering) add(rel string) {
-	from := g.x.File.Place(rel)
-	info, err := os.Stat(from)
-	switch {
-	case err != nil:
-		return
-	case info.Mode().IsRegular():
-		g.file(from, path.Join(g.folder, filepath.ToSlash(rel)))
-		return
-	case !info.IsDir():
-		g.refuse("%s is not a file but %s: a bundle has files only", rel, info.Mode().Type())
-		return
-	}
-	err = filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		below, err := filepath.Rel(from, p)
-		hidden := p != from && strings.HasPrefix(d.Name(), ".")
-		switch {
-		case err != nil:
-			return err
-		case hidden && d.IsDir():
-			return fs.SkipDir
-		case hidden, d.IsDir():
-		case d.Type().IsRegular():
-			g.file(p, path.Join(g.folder, filepath.ToSlash(rel), filepath.ToSlash(below)))
-		default:
-			g.refuse("%s is not a file but a link or device: put a copy in its place", filepath.Join(rel, below))
+	err := g.x.File.Walk(rel, func(from, rel string, d fs.DirEntry) error {
+		if d.Type().IsRegular() {
+			g.file(from, path.Join(g.folder, rel))
+		} else {
+			g.refuse("%s is not a file but a link or device: put a copy in its place", rel)
 		}
 		return nil
 	})
 	if err != nil {
-		g.refuse("%s: %v", rel, err)
+		g.refuse("%v", err)
 	}
 }
 
