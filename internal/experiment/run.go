@@ -115,11 +115,7 @@ func (r *Run) Blinded(ctx context.Context) (int, error) {
 
 // LastRun finds the newest run of the study in a file.
 func LastRun(ctx context.Context, db *store.DB, path string, overrides []string) (*store.Run, error) {
-	name, err := study.Name(path, overrides)
-	if err != nil {
-		return nil, err
-	}
-	split, err := study.Split(path, overrides)
+	name, split, err := study.Name(path, overrides)
 	if err != nil {
 		return nil, err
 	}

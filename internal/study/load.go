@@ -83,22 +83,16 @@ func Suite(path string, overrides []string) (f *File, name string, err error) {
 	return peek(path, overrides, "suite", "name the suite, as in suite: NAME")
 }
 
-// Name reads only the name of the study at path.
-func Name(path string, overrides []string) (string, error) {
-	_, name, err := peek(path, overrides, "name", "name the study, as in name: my study")
-	return name, err
-}
-
-// Split reads only the split of the study at path, "" if it has none.
-func Split(path string, overrides []string) (string, error) {
-	f, err := read(path, overrides)
+// Name reads only the name of the study at path, and its split, "" if it has none.
+func Name(path string, overrides []string) (name, split string, err error) {
+	f, name, err := peek(path, overrides, "name", "name the study, as in name: my study")
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	if n := f.root.get("split"); n != nil && n.kind == str {
-		return n.text, nil
+		split = n.text
 	}
-	return "", nil
+	return name, split, nil
 }
 
 // peek reads one text of a study without validating the rest.

@@ -173,13 +173,7 @@ func (n *node) child(s step) *node {
 	case section:
 		return n.get(s.name)
 	case list:
-		if i, ok := s.index(); ok {
-			if i < len(n.items) {
-				return n.items[i]
-			}
-			return nil
-		}
-		if i, err := n.named(s.name); err == nil && s.bracketed {
+		if i, err := elementFor(n, s, ""); err == nil && i < len(n.items) {
 			return n.items[i]
 		}
 	}
@@ -345,13 +339,12 @@ func elementFor(l *node, s step, path string) (int, error) {
 	if !s.bracketed {
 		return 0, fmt.Errorf("%s is a list: give the index of an element, as in %s[0].%s", path, path, s.name)
 	}
-	i, ok := s.index()
-	if !ok {
-		i, err := l.named(s.name)
-		if err != nil {
+	i, numbered := s.index()
+	if !numbered {
+		var err error
+		if i, err = l.named(s.name); err != nil {
 			return 0, fmt.Errorf("%s: %w", path, err)
 		}
-		return i, nil
 	}
 	if i > len(l.items) {
 		return 0, fmt.Errorf("%s has no element [%d]: indices start at 0, and the next new one is [%d]", path, i, len(l.items))
