@@ -410,7 +410,8 @@ func (s Source) prompts(arms []string, judges bool) (parts []report.Part) {
 	}
 	t := &eval.Table{Title: "Parameters as sent", Columns: []string{"arm", "provider", "model asked for", "answered by", "parameters", "changed for the model"},
 		Note: "Of an example request. What is not listed was not sent, so the provider's default holds."}
-	var texts, names, items []string
+	type example struct{ arms, item, text string }
+	var examples []example
 	var unknown, ofJudges []report.Part
 	for _, p := range s.Analysis.Asked.Parties {
 		if p.Judge && !judges || !p.Judge && !slices.Contains(arms, p.Name) {
@@ -438,21 +439,18 @@ func (s Source) prompts(arms []string, judges bool) (parts []report.Part) {
 			unknown = append(unknown, prose("The request of %s about %s cannot be built again; scruple show --prompts says why.", p.Name, p.Item))
 			continue
 		}
-		i := 0
-		for i < len(texts) && (texts[i] != sent || items[i] != p.Item) {
-			i++
+		if i := slices.IndexFunc(examples, func(e example) bool { return e.text == sent && e.item == p.Item }); i >= 0 {
+			examples[i].arms += ", " + p.Name
+		} else {
+			examples = append(examples, example{p.Name, p.Item, sent})
 		}
-		if i == len(texts) {
-			texts, names, items = append(texts, sent), append(names, ""), append(items, p.Item)
-		}
-		names[i] += ", " + p.Name
 	}
 	if len(t.Rows) == 0 {
 		return []report.Part{prose("No arm of the study has such a prompt.")}
 	}
 	parts = append([]report.Part{{Table: t}}, unknown...)
-	for i, text := range texts {
-		parts = append(parts, report.Part{Heading: "Sent to " + strings.TrimPrefix(names[i], ", ") + " about " + items[i], Verbatim: text})
+	for _, e := range examples {
+		parts = append(parts, report.Part{Heading: "Sent to " + e.arms + " about " + e.item, Verbatim: e.text})
 	}
 	return append(parts, ofJudges...)
 }
