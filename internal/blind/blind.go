@@ -309,23 +309,15 @@ func set(keys map[string]json.RawMessage, d study.Datum) (err error) {
 func reads(f *study.File, keys map[string]json.RawMessage, sent []string, arms string) (places []string, err error) {
 	used := f.Used()
 	clean := func(rel string) string { return filepath.ToSlash(filepath.Clean(rel)) }
-	var walk func(at string, v any)
-	walk = func(at string, v any) {
-		switch v := v.(type) {
-		case map[string]any:
-			for _, name := range slices.Sorted(maps.Keys(v)) {
-				if name != "exec" && name != "watch" {
-					walk(at+"."+name, v[name])
-				}
-			}
-		case []any:
-			for i := range v {
-				walk(fmt.Sprintf("%s[%d]", at, i), v[i])
-			}
-		case string:
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		var value any
+		if slices.Contains(free, key) || json.Unmarshal(keys[key], &value) != nil {
+			continue
+		}
+		study.Texts(key, value, func(at, v string) {
 			_, missing := os.Stat(f.Place(v))
 			switch {
-			case missing != nil, !slices.Contains(used, v), slices.ContainsFunc(sent, func(s string) bool { return clean(s) == clean(v) }):
+			case study.IsProgram(at), missing != nil, !slices.Contains(used, v), slices.ContainsFunc(sent, func(s string) bool { return clean(s) == clean(v) }):
 			case arms != "" && strings.HasPrefix(at, arms+"["):
 				err = errors.Join(err, f.Errorf(at, "%s has answers to the data of this study: leave the arm out of the kit with -o", v))
 			case !filepath.IsLocal(v):
@@ -333,13 +325,7 @@ func reads(f *study.File, keys map[string]json.RawMessage, sent []string, arms s
 			default:
 				places = append(places, clean(v))
 			}
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		var v any
-		if !slices.Contains(free, key) && json.Unmarshal(keys[key], &v) == nil {
-			walk(key, v)
-		}
+		})
 	}
 	return places, err
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -179,17 +178,15 @@ func localPaths(f *study.File, up int) (reasons []string) {
 	if err := json.Unmarshal(f.Canonical(), &tree); err != nil {
 		panic("bundle: the canonical study is not JSON: " + err.Error()) // package study wrote it
 	}
-	visit(tree, "", func(key, value string) {
-		words, command := []string{value}, strings.HasSuffix(key, ".exec")
-		if split, err := text.SplitCommand(value); err == nil && command {
+	study.Texts("", tree, func(key, value string) {
+		words := []string{value}
+		if split, err := text.SplitCommand(value); err == nil && study.IsCommand(key) {
 			words = split
 		}
-		program := command || strings.Contains(key, ".watch[")
 		for _, w := range words {
-			if !isLocal(w, up, program) {
-				continue
+			if isLocal(w, up, study.IsProgram(key)) {
+				reasons = append(reasons, f.Errorf(key, "%s is a path of this machine: write it relative to the study file, with the file beside or below it", w).Error())
 			}
-			reasons = append(reasons, f.Errorf(strings.TrimPrefix(key, "."), "%s is a path of this machine: write it relative to the study file, with the file beside or below it", w).Error())
 		}
 	})
 	return reasons
@@ -209,22 +206,6 @@ func isLocal(w string, up int, program bool) bool {
 	}
 	_, err := os.Stat(w)
 	return err == nil
-}
-
-// visit calls f with every string of a JSON value and its path.
-func visit(v any, key string, f func(key, value string)) {
-	switch v := v.(type) {
-	case string:
-		f(key, v)
-	case []any:
-		for i, e := range v {
-			visit(e, fmt.Sprintf("%s[%d]", key, i), f)
-		}
-	case map[string]any:
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			visit(v[k], key+"."+k, f)
-		}
-	}
 }
 
 // leaks lists the files of a folder that contain private texts. The store is searched

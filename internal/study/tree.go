@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -216,6 +217,29 @@ func joinPath(path, key string) string {
 	}
 	return path + "." + key
 }
+
+// Texts visits every text in a plain JSON value that stands at a path, in the order of keys.
+func Texts(path string, v any, visit func(path, text string)) {
+	switch v := v.(type) {
+	case string:
+		visit(path, v)
+	case []any:
+		for i, element := range v {
+			Texts(elementPath(path, i), element, visit)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			Texts(joinPath(path, key), v[key], visit)
+		}
+	}
+}
+
+// IsCommand reports whether the value at a path is a command, and IsProgram whether it is one or
+// a file of a program.
+func IsCommand(path string) bool { return strings.HasSuffix(path, ".exec") }
+
+// IsProgram is described at [IsCommand].
+func IsProgram(path string) bool { return IsCommand(path) || strings.Contains(path, ".watch[") }
 
 func elementPath(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
