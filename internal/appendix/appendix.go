@@ -9,7 +9,6 @@ package appendix
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -203,18 +202,15 @@ func memos(results []*annotate.Result) (parts []report.Part) {
 			answers := w.Answers()
 			parts = append(parts, report.Part{Heading: r.Task.Title + ": " + w.Person, Prose: []string{fmt.Sprintf("%s in %s. They are not part of the gold.",
 				text.Plural(len(answers), "practice item", "practice items"), text.Plural(len(w.Sessions()), "session", "sessions"))}})
+			choices := slices.DeleteFunc(slices.Clone(r.Task.Ask), func(q study.Question) bool { return q.Type != "choice" && q.Type != "several" })
 			t := &eval.Table{Columns: []string{"", "item", "active time, s"}}
-			for _, q := range r.Task.Ask {
-				if q.Type == "choice" || q.Type == "several" {
-					t.Columns = append(t.Columns, q.Text)
-				}
+			for _, q := range choices {
+				t.Columns = append(t.Columns, q.Text)
 			}
 			for i, a := range answers {
 				row := []eval.Cell{eval.Count(i + 1), eval.Text(a.Subject.Blind()), eval.Count(int(a.Active.Round(time.Second) / time.Second))}
-				for _, q := range r.Task.Ask {
-					if q.Type == "choice" || q.Type == "several" {
-						row = append(row, eval.Text(given(a.Answer, q)))
-					}
+				for _, q := range choices {
+					row = append(row, eval.Text(cmp.Or(strings.Join(a.Answer.List(q.Name), ", "), a.Answer.Text(q.Name))))
 				}
 				t.Row(row...)
 			}
@@ -232,16 +228,6 @@ func memos(results []*annotate.Result) (parts []report.Part) {
 		}
 	}
 	return orNothing(parts, "Nobody has practised yet.")
-}
-
-func given(a annotate.Answer, q study.Question) string {
-	if q.Type == "several" {
-		var list []string
-		if json.Unmarshal(a[q.Name], &list) == nil {
-			return strings.Join(list, ", ")
-		}
-	}
-	return a.Text(q.Name)
 }
 
 func orNothing(parts []report.Part, otherwise string) []report.Part {
