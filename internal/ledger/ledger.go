@@ -336,17 +336,11 @@ const HeadSuffix = ".head"
 func headPath(path string) string { return path + HeadSuffix }
 
 func readHead(path string) (h Head, err error) {
-	data, err := os.ReadFile(headPath(path))
+	err = dataset.ReadJSON(headPath(path), &h)
 	if errors.Is(err, fs.ErrNotExist) {
-		return h, nil
+		err = nil
 	}
-	if err == nil {
-		err = dataset.DecodeStrict(data, &h)
-	}
-	if err != nil {
-		return h, fmt.Errorf("reading %s: %w", headPath(path), err)
-	}
-	return h, nil
+	return h, err
 }
 
 func writeHead(path string, h Head) error {
