@@ -50,10 +50,6 @@ func (s *Subject) RecordSeen(db *store.DB, r *store.Run, by string, asked map[st
 			test[it.Input.String()] = it.Split == study.SplitTest
 		}
 	}
-	among := func(inputs []string) Hashes {
-		has := setOf(inputs)
-		return hashesOf(slices.DeleteFunc(slices.Clone(s.Items), func(it eval.Item) bool { return !has[it.Input.String()] }))
-	}
 	book, err := s.Book()
 	if err != nil || len(book.Unseen(inputs)) == 0 {
 		return 0, err
@@ -61,7 +57,9 @@ func (s *Subject) RecordSeen(db *store.DB, r *store.Run, by string, asked map[st
 	err = s.write(by, func(desk *Desk) error {
 		unseen := desk.Book.Unseen(inputs)
 		tests = count(test, unseen)
-		return desk.Add(Seen{Owner: s.Owner(), Split: s.Study.Split, Run: r.ID, Created: Created(r), Store: s.storeBeside(db), Hashes: among(unseen)})
+		is := setOf(unseen)
+		hashes := hashesOf(slices.DeleteFunc(slices.Clone(s.Items), func(it eval.Item) bool { return !is[it.Input.String()] }))
+		return desk.Add(Seen{Owner: s.Owner(), Split: s.Study.Split, Run: r.ID, Created: Created(r), Store: s.storeBeside(db), Hashes: hashes})
 	})
 	return tests, err
 }
