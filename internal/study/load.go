@@ -70,8 +70,9 @@ func (f *File) load(into Any) error {
 	if err := check(f.root, s); err != nil {
 		return err
 	}
-	fill(s.document, f.root)
-	if err := f.decode(into); err != nil {
+	values := f.root.plain()
+	s.fill(values)
+	if err := f.decode(values, into); err != nil {
 		return err
 	}
 	return f.validate(into.Common())
@@ -183,10 +184,10 @@ func readFile(path string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, limit+1))
 }
 
-// decode fills the struct from the checked tree, and keeps the canonical form
+// decode fills the struct from the checked values, and keeps the canonical form
 // of the result.
-func (f *File) decode(into any) error {
-	data, err := json.Marshal(f.root.plain())
+func (f *File) decode(values, into any) error {
+	data, err := json.Marshal(values)
 	if err != nil {
 		return Errors{f.Errorf("", "%w", err)}
 	}
