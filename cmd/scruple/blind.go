@@ -81,17 +81,13 @@ func (a *app) buildKit(o *opened) error {
 // kitSpec says what a kit of a study is made of, and what the study reads that stays here.
 // Only prompts and the first file of each program go out: other files may be data.
 func kitSpec(x *experiment.Experiment) (spec blind.Spec, unsent []string, err error) {
-	of := x.Suite.Blind
-	spec = blind.Spec{Arms: of.Arms, Drop: of.Drop, Guide: of.Guide, Templates: of.Templates, URLs: urls(x), Version: version()}
-	for _, d := range of.Data {
-		spec.Data = append(spec.Data, blind.Datum(d))
-	}
+	spec = blind.Spec{Blind: x.Suite.Blind, URLs: urls(x), Version: version()}
 	send := x.File.Prompts()
 	others := x.File.Used()
 	for _, p := range x.Bench.Pipelines() {
 		switch {
 		case p.Kind != "exec" && p.Kind != "http":
-			return spec, nil, x.File.Errorf(of.Arms, "arm %s has answers to the data of this study: leave it out of the kit with -o", strings.TrimPrefix(p.Model, eval.PipelinePrefix))
+			return spec, nil, x.File.Errorf(spec.Arms, "arm %s has answers to the data of this study: leave it out of the kit with -o", strings.TrimPrefix(p.Model, eval.PipelinePrefix))
 		case p.Program != "" && !filepath.IsAbs(p.Program): // an absolute path is of this machine alone
 			send = append(send, p.Program)
 		}

@@ -221,7 +221,7 @@ func (a *app) locate(ctx context.Context, arg string) (source, error) {
 // studyOf returns the study file of a run: the one that the command names, if it has the name
 // of the run's study.
 func studyOf(run *store.Run, given string) string {
-	if name, err := study.Name(given, run.Overrides); given != "" && err == nil && name == run.Study {
+	if name, _, err := study.Name(given, run.Overrides); given != "" && err == nil && name == run.Study {
 		return given
 	}
 	return run.StudyPath

@@ -56,8 +56,8 @@ func (a Answer) Spans(name string) []Span {
 	return s
 }
 
-// list is the answer to a question with several options.
-func (a Answer) list(name string) []string {
+// List is the answer to a question with several options.
+func (a Answer) List(name string) []string {
 	s, _ := valueOf[[]string](a, name)
 	return s
 }
@@ -71,7 +71,7 @@ func (a Answer) label(q study.Question) string {
 	case "choice", "text":
 		return a.Text(q.Name)
 	case "several":
-		return strings.Join(slices.Sorted(slices.Values(a.list(q.Name))), " + ")
+		return strings.Join(slices.Sorted(slices.Values(a.List(q.Name))), " + ")
 	case "number": // 4.0 of a table is the 4 of a browser
 		if x := a[q.Name].Clone(); x.Canonicalize() == nil {
 			return string(x)

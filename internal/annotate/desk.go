@@ -45,7 +45,7 @@ func (p Place) open(t study.Task, q *Queue, source Source, person, version strin
 	if err := CheckPerson(person); err != nil {
 		return nil, err
 	}
-	log, err := ledger.Open(p.workPath(t.Name, person), true)
+	log, err := ledger.Open(p.workPath(t.Name, person))
 	if err != nil {
 		return nil, err
 	}

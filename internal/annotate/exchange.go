@@ -508,7 +508,7 @@ func (x *record) regions(t study.Task) []spanfile.Region {
 		case "choice":
 			r.Value.Choices = []string{x.Answer.Text(q.Name)}
 		case "several":
-			r.Value.Choices = x.Answer.list(q.Name)
+			r.Value.Choices = x.Answer.List(q.Name)
 		case "text":
 			r.Type, r.Value.Text = "textarea", []string{x.Answer.Text(q.Name)}
 		case "number":

@@ -284,7 +284,7 @@ func (c *comparison) choices() {
 		return
 	}
 	c.ByLabel = nil // of sets
-	chosen := func(e *Event) []string { return e.Answer.list(c.q.Name) }
+	chosen := func(e *Event) []string { return e.Answer.List(c.q.Name) }
 	for _, o := range c.q.Options {
 		x, y := both(c.pairs, func(e *Event) bool { return slices.Contains(chosen(e), o) })
 		c.addLabel(o, x, y)

@@ -47,7 +47,7 @@ func TestVerifyBothWays(t *testing.T) {
 			return errors.Join(err, os.Mkdir(filepath.Join(p.Dir, "b"), 0o700), os.WriteFile(p.workPath("b", "anna"), data, 0o600))
 		}, "no draw of such a task"},
 		"person who was forged": {func(p Place, _ string) error {
-			log, err := ledger.Open(p.workPath("t", "eve"), false)
+			log, err := ledger.Open(p.workPath("t", "eve"))
 			if err != nil {
 				return err
 			}
@@ -88,7 +88,7 @@ func TestFilesAreAdopted(t *testing.T) {
 	}
 	d.log.Close()
 	forge := func(person string, of Subject, kind string) {
-		log, err := ledger.Open(p.workPath("t", person), false)
+		log, err := ledger.Open(p.workPath("t", person))
 		if err == nil {
 			_, err = log.Append(p.Now(), person, kind, Event{Task: "t", Subject: &of, Pass: passFirst, Answer: Answer{"q": []byte(`"no"`)}})
 		}

@@ -9,7 +9,6 @@ package appendix
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -203,18 +202,15 @@ func memos(results []*annotate.Result) (parts []report.Part) {
 			answers := w.Answers()
 			parts = append(parts, report.Part{Heading: r.Task.Title + ": " + w.Person, Prose: []string{fmt.Sprintf("%s in %s. They are not part of the gold.",
 				text.Plural(len(answers), "practice item", "practice items"), text.Plural(len(w.Sessions()), "session", "sessions"))}})
+			choices := slices.DeleteFunc(slices.Clone(r.Task.Ask), func(q study.Question) bool { return q.Type != "choice" && q.Type != "several" })
 			t := &eval.Table{Columns: []string{"", "item", "active time, s"}}
-			for _, q := range r.Task.Ask {
-				if q.Type == "choice" || q.Type == "several" {
-					t.Columns = append(t.Columns, q.Text)
-				}
+			for _, q := range choices {
+				t.Columns = append(t.Columns, q.Text)
 			}
 			for i, a := range answers {
 				row := []eval.Cell{eval.Count(i + 1), eval.Text(a.Subject.Blind()), eval.Count(int(a.Active.Round(time.Second) / time.Second))}
-				for _, q := range r.Task.Ask {
-					if q.Type == "choice" || q.Type == "several" {
-						row = append(row, eval.Text(given(a.Answer, q)))
-					}
+				for _, q := range choices {
+					row = append(row, eval.Text(cmp.Or(strings.Join(a.Answer.List(q.Name), ", "), a.Answer.Text(q.Name))))
 				}
 				t.Row(row...)
 			}
@@ -232,16 +228,6 @@ func memos(results []*annotate.Result) (parts []report.Part) {
 		}
 	}
 	return orNothing(parts, "Nobody has practised yet.")
-}
-
-func given(a annotate.Answer, q study.Question) string {
-	if q.Type == "several" {
-		var list []string
-		if json.Unmarshal(a[q.Name], &list) == nil {
-			return strings.Join(list, ", ")
-		}
-	}
-	return a.Text(q.Name)
 }
 
 func orNothing(parts []report.Part, otherwise string) []report.Part {
@@ -410,7 +396,8 @@ func (s Source) prompts(arms []string, judges bool) (parts []report.Part) {
 	}
 	t := &eval.Table{Title: "Parameters as sent", Columns: []string{"arm", "provider", "model asked for", "answered by", "parameters", "changed for the model"},
 		Note: "Of an example request. What is not listed was not sent, so the provider's default holds."}
-	var texts, names, items []string
+	type example struct{ arms, item, text string }
+	var examples []example
 	var unknown, ofJudges []report.Part
 	for _, p := range s.Analysis.Asked.Parties {
 		if p.Judge && !judges || !p.Judge && !slices.Contains(arms, p.Name) {
@@ -438,21 +425,18 @@ func (s Source) prompts(arms []string, judges bool) (parts []report.Part) {
 			unknown = append(unknown, prose("The request of %s about %s cannot be built again; scruple show --prompts says why.", p.Name, p.Item))
 			continue
 		}
-		i := 0
-		for i < len(texts) && (texts[i] != sent || items[i] != p.Item) {
-			i++
+		if i := slices.IndexFunc(examples, func(e example) bool { return e.text == sent && e.item == p.Item }); i >= 0 {
+			examples[i].arms += ", " + p.Name
+		} else {
+			examples = append(examples, example{p.Name, p.Item, sent})
 		}
-		if i == len(texts) {
-			texts, names, items = append(texts, sent), append(names, ""), append(items, p.Item)
-		}
-		names[i] += ", " + p.Name
 	}
 	if len(t.Rows) == 0 {
 		return []report.Part{prose("No arm of the study has such a prompt.")}
 	}
 	parts = append([]report.Part{{Table: t}}, unknown...)
-	for i, text := range texts {
-		parts = append(parts, report.Part{Heading: "Sent to " + strings.TrimPrefix(names[i], ", ") + " about " + items[i], Verbatim: text})
+	for _, e := range examples {
+		parts = append(parts, report.Part{Heading: "Sent to " + e.arms + " about " + e.item, Verbatim: e.text})
 	}
 	return append(parts, ofJudges...)
 }

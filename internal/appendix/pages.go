@@ -112,13 +112,13 @@ func Pages(list []kit.Appendix, s Source) (pages []File, err error) {
 		if err != nil {
 			return nil, err
 		}
-		topics := slices.Clone(a.Ask)
-		for i := len(known) - 1; i >= 0; i-- {
-			if p := known[i]; p.Ask != "" {
-				topics = slices.Insert(topics, 0, kit.Topic{Heading: p.Heading, Ask: p.Ask})
+		var topics []kit.Topic
+		for _, p := range known {
+			if p.Ask != "" {
+				topics = append(topics, kit.Topic{Heading: p.Heading, Ask: p.Ask})
 			}
 		}
-		if len(topics) == 0 {
+		if topics = append(topics, a.Ask...); len(topics) == 0 {
 			continue
 		}
 		var b strings.Builder

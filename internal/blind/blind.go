@@ -84,21 +84,9 @@ var dropped = []string{"decide", "assume", "annotation", "output", "split", "bud
 // free are the keys that an outsider may change.
 var free = []string{"name", "description", "models", "execution"}
 
-// A Datum is a key of a study that says where its data are.
-type Datum struct {
-	Key    string
-	Kit    string   // what it is in a kit, as JSON; "": the study's value with the members of Keep
-	Places []string // where its data are in a kit, if Kit is given
-	Keep   []string
-}
-
 // A Spec says what a kit is made of.
 type Spec struct {
-	Data      []Datum
-	Arms      string   // key of the arms
-	Drop      []string // keys that a kit does not have
-	Guide     string   // what the data are, "" for those at the paths of the study
-	Templates fs.FS
+	study.Blind
 	// Files are the only files of the study that go out, by their paths: prompts and programs.
 	Files   []string
 	Beside  []string // files of programs that must not change, and that the authors send themselves
@@ -225,7 +213,7 @@ func (spec Spec) content(f *study.File) (content map[string][]byte, places []str
 		if keys[d.Key] == nil && d.Kit == "" {
 			continue
 		}
-		if err := d.set(keys); err != nil {
+		if err := set(keys, d); err != nil {
 			return nil, nil, err
 		}
 		k.Data[d.Key], k.Places = string(keys[d.Key]), append(k.Places, d.Places...)
@@ -268,29 +256,23 @@ func (spec Spec) content(f *study.File) (content map[string][]byte, places []str
 			return nil, nil, err
 		}
 	}
-	for _, file := range spec.Files {
-		name := filepath.ToSlash(filepath.Clean(file))
-		if !filepath.IsLocal(file) {
-			return nil, nil, fmt.Errorf("%s: a kit has files of the study's folder only: move it there", file)
-		}
-		if k.isData(name) {
-			return nil, nil, fmt.Errorf("%s is sent with the kit, but is where data of the study are: move it", file)
-		}
-		if content[name], err = os.ReadFile(f.Place(file)); err != nil {
-			return nil, nil, err
-		}
-		k.Files[name] = dataset.SHA256(content[name])
-	}
-	for _, file := range spec.Beside {
-		name := filepath.ToSlash(filepath.Clean(file))
-		if !filepath.IsLocal(file) || content[name] != nil || k.isData(name) {
+	for i, file := range slices.Concat(spec.Files, spec.Beside) {
+		name, sent := filepath.ToSlash(filepath.Clean(file)), i < len(spec.Files)
+		switch {
+		case !sent && (!filepath.IsLocal(file) || content[name] != nil || k.isData(name)):
 			return nil, nil, fmt.Errorf("%s: watch has to name files of the program alone, in the study's folder, that are not data", file)
+		case !filepath.IsLocal(file):
+			return nil, nil, fmt.Errorf("%s: a kit has files of the study's folder only: move it there", file)
+		case k.isData(name):
+			return nil, nil, fmt.Errorf("%s is sent with the kit, but is where data of the study are: move it", file)
 		}
 		data, err := os.ReadFile(f.Place(file))
 		if err != nil {
 			return nil, nil, err
 		}
-		k.Files[name] = dataset.SHA256(data)
+		if k.Files[name] = dataset.SHA256(data); sent {
+			content[name] = data
+		}
 	}
 	if spec.Program != "" {
 		if content[filepath.Base(spec.Program)], err = os.ReadFile(spec.Program); err != nil {
@@ -307,7 +289,7 @@ func (k kit) isData(name string) bool {
 }
 
 // set gives a key its value in a kit.
-func (d Datum) set(keys map[string]json.RawMessage) (err error) {
+func set(keys map[string]json.RawMessage, d study.Datum) (err error) {
 	if d.Kit != "" {
 		keys[d.Key] = json.RawMessage(d.Kit)
 		return nil
@@ -327,23 +309,15 @@ func (d Datum) set(keys map[string]json.RawMessage) (err error) {
 func reads(f *study.File, keys map[string]json.RawMessage, sent []string, arms string) (places []string, err error) {
 	used := f.Used()
 	clean := func(rel string) string { return filepath.ToSlash(filepath.Clean(rel)) }
-	var walk func(at string, v any)
-	walk = func(at string, v any) {
-		switch v := v.(type) {
-		case map[string]any:
-			for _, name := range slices.Sorted(maps.Keys(v)) {
-				if name != "exec" && name != "watch" {
-					walk(at+"."+name, v[name])
-				}
-			}
-		case []any:
-			for i := range v {
-				walk(fmt.Sprintf("%s[%d]", at, i), v[i])
-			}
-		case string:
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		var value any
+		if slices.Contains(free, key) || json.Unmarshal(keys[key], &value) != nil {
+			continue
+		}
+		study.Texts(key, value, func(at, v string) {
 			_, missing := os.Stat(f.Place(v))
 			switch {
-			case missing != nil, !slices.Contains(used, v), slices.ContainsFunc(sent, func(s string) bool { return clean(s) == clean(v) }):
+			case study.IsProgram(at), missing != nil, !slices.Contains(used, v), slices.ContainsFunc(sent, func(s string) bool { return clean(s) == clean(v) }):
 			case arms != "" && strings.HasPrefix(at, arms+"["):
 				err = errors.Join(err, f.Errorf(at, "%s has answers to the data of this study: leave the arm out of the kit with -o", v))
 			case !filepath.IsLocal(v):
@@ -351,13 +325,7 @@ func reads(f *study.File, keys map[string]json.RawMessage, sent []string, arms s
 			default:
 				places = append(places, clean(v))
 			}
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		var v any
-		if !slices.Contains(free, key) && json.Unmarshal(keys[key], &v) == nil {
-			walk(key, v)
-		}
+		})
 	}
 	return places, err
 }
@@ -370,7 +338,7 @@ func (spec Spec) readme(name, ofArms string, places []string) []byte {
 	}
 	guide := spec.Guide
 	for _, p := range places {
-		if spec.Guide == "" || !slices.ContainsFunc(spec.Data, func(d Datum) bool { return slices.Contains(d.Places, p) }) {
+		if spec.Guide == "" || !slices.ContainsFunc(spec.Data, func(d study.Datum) bool { return slices.Contains(d.Places, p) }) {
 			guide += "- `" + p + "`: your own data, in the format that `study.yaml` and the documentation of its suite describe.\n"
 		}
 	}
@@ -539,7 +507,7 @@ func bare(v any) any {
 func Ran(dir string) bool {
 	k := &Kit{dir: dir}
 	k.entries, _ = ledger.Read(k.ledger()) // Open reports the error
-	_, ran := k.last(ResultEntry)
+	_, ran, _ := k.last(ResultEntry, nil)
 	return ran
 }
 
@@ -599,14 +567,18 @@ type committed struct {
 	Documents int    `json:"documents"`
 }
 
-// last returns the newest entry of a kind.
-func (k *Kit) last(kind string) (ledger.Entry, bool) {
+// last returns the newest entry of a kind, and decodes its data unless into is nil.
+func (k *Kit) last(kind string, into any) (e ledger.Entry, ok bool, err error) {
 	for _, e := range slices.Backward(k.entries) {
-		if e.Kind == kind {
-			return e, true
+		if e.Kind != kind {
+			continue
 		}
+		if into != nil {
+			err = e.Decode(into)
+		}
+		return e, true, err
 	}
-	return ledger.Entry{}, false
+	return e, false, nil
 }
 
 func (k *Kit) add(by, kind string, data any) error {
@@ -621,7 +593,7 @@ type Commitment struct{ By, At, Data string }
 // Commit records the hash of the data. It may be done again until the run begins; it
 // returns the commitment that it replaces, nil for the first or if nothing changed.
 func (k *Kit) Commit(by string, documents int) (*Commitment, error) {
-	switch e, ran := k.last(RunEntry); {
+	switch e, ran, _ := k.last(RunEntry, nil); {
 	case ran:
 		return nil, forbid("the kit ran on %s: its data cannot be committed again", e.At)
 	case strings.TrimSpace(by) == "":
@@ -629,16 +601,13 @@ func (k *Kit) Commit(by string, documents int) (*Commitment, error) {
 	case documents < analyse.FewestBlind:
 		return nil, fmt.Errorf("the kit has %d documents: want at least %d, so that averages say nothing of single documents", documents, analyse.FewestBlind)
 	}
-	e, again := k.last(CommitEntry)
-	if !again {
-		return nil, k.add(by, CommitEntry, committed{k.Data, documents})
-	}
 	var was committed
-	if err := e.Decode(&was); err != nil {
+	e, again, err := k.last(CommitEntry, &was)
+	switch {
+	case err != nil || e.By == by && was.Data == k.Data:
 		return nil, err
-	}
-	if e.By == by && was.Data == k.Data {
-		return nil, nil
+	case !again:
+		return nil, k.add(by, CommitEntry, committed{k.Data, documents})
 	}
 	return &Commitment{e.By, e.At, was.Data}, k.add(by, CommitEntry, committed{k.Data, documents})
 }
@@ -653,13 +622,13 @@ type began struct {
 // not committed, and a second run; an interrupted run is continued. With other settings a result
 // could be selected: such changes are recorded too, and counted in the result.
 func (k *Kit) Begin(settings string) (changed bool, err error) {
-	commit, ok := k.last(CommitEntry)
-	if !ok {
-		return false, forbid("the data are not committed: run `scruple blind commit %s --by NAME`, and send the hash before you run the kit", k.dir)
-	}
 	var was committed
-	if err := commit.Decode(&was); err != nil {
+	commit, ok, err := k.last(CommitEntry, &was)
+	switch {
+	case err != nil:
 		return false, err
+	case !ok:
+		return false, forbid("the data are not committed: run `scruple blind commit %s --by NAME`, and send the hash before you run the kit", k.dir)
 	}
 	if was.Data != k.Data { // versions before hashed all files
 		all, err := hashData(k.dir, k.kit.Places, true)
@@ -671,15 +640,12 @@ func (k *Kit) Begin(settings string) (changed bool, err error) {
 		}
 		k.Data = all // of the commitment that the result is compared with
 	}
-	if e, done := k.last(ResultEntry); done {
+	if e, done, _ := k.last(ResultEntry, nil); done {
 		return false, forbid("the kit ran, and its result is of %s: a kit runs once", e.At)
 	}
-	e, begun := k.last(RunEntry)
 	var before began
-	if begun {
-		if err := e.Decode(&before); err != nil || before.Settings == settings {
-			return false, err
-		}
+	if _, begun, err := k.last(RunEntry, &before); err != nil || begun && before.Settings == settings {
+		return false, err
 	}
 	return before.Settings != "", k.add(commit.By, RunEntry, began{committed{k.Data, was.Documents}, settings})
 }
@@ -688,9 +654,9 @@ func (k *Kit) Begin(settings string) (changed bool, err error) {
 // comparison of few documents, such as of a metric that most do not have, would tell of
 // single ones: it has no numbers. simulated are the arms whose answers were simulated.
 func (k *Kit) Finish(comparisons []analyse.BlindComparison, simulated []string) (analyse.BlindFile, error) {
-	commit, _ := k.last(CommitEntry)
 	var of committed
-	if err := commit.Decode(&of); err != nil {
+	commit, _, err := k.last(CommitEntry, &of)
+	if err != nil {
 		return analyse.BlindFile{}, err
 	}
 	comparisons = slices.Clone(comparisons)
@@ -700,7 +666,7 @@ func (k *Kit) Finish(comparisons []analyse.BlindComparison, simulated []string) 
 		}
 	}
 	r := analyse.BlindFile{Format: analyse.BlindFormat, BlindResult: analyse.BlindResult{By: commit.By, Kit: k.Digest, Data: k.Data, Documents: of.Documents, Simulated: simulated, Comparisons: comparisons}}
-	before := began{}
+	settings := ""
 	for _, e := range k.entries {
 		if e.Kind != RunEntry {
 			continue
@@ -709,10 +675,10 @@ func (k *Kit) Finish(comparisons []analyse.BlindComparison, simulated []string) 
 		if err := e.Decode(&b); err != nil {
 			return analyse.BlindFile{}, err
 		}
-		if before.Settings != "" && b.Settings != before.Settings {
+		if settings != "" && b.Settings != settings {
 			r.Restarted++
 		}
-		before = b
+		settings = b.Settings
 	}
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {

@@ -41,7 +41,7 @@ func built(t testing.TB, description string) (*study.File, string) {
 	}
 	f, err := study.Load(path, nil, &ofData{})
 	if err == nil {
-		_, err = Build(f, kit, Spec{Arms: "arms", Data: []Datum{{Key: "data", Kit: `"data"`, Places: []string{"data"}}}})
+		_, err = Build(f, kit, Spec{Blind: study.Blind{Arms: "arms", Data: []study.Datum{{Key: "data", Kit: `"data"`, Places: []string{"data"}}}}})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestKitSpeaksOfModels(t *testing.T) {
 			Arms []map[string]any `json:"arms"`
 		}{})
 		if err == nil {
-			_, err = Build(f, kit, Spec{Arms: "arms", Data: []Datum{{Key: "data", Kit: `"data"`, Places: []string{"data"}}}})
+			_, err = Build(f, kit, Spec{Blind: study.Blind{Arms: "arms", Data: []study.Datum{{Key: "data", Kit: `"data"`, Places: []string{"data"}}}}})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -115,7 +115,7 @@ func TestKitKeepsMembers(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Resolve("d.csv")
-	if _, err := Build(f, kit, Spec{Arms: "arms", Data: []Datum{{Key: "data", Keep: []string{"path", "columns"}}}}); err != nil {
+	if _, err := Build(f, kit, Spec{Blind: study.Blind{Arms: "arms", Data: []study.Datum{{Key: "data", Keep: []string{"path", "columns"}}}}}); err != nil {
 		t.Fatal(err)
 	}
 	_, err = study.Load(filepath.Join(kit, StudyFile), nil, &made)
@@ -128,7 +128,7 @@ func TestKitKeepsMembers(t *testing.T) {
 // The same command completes a kit of which a killed process left the first files, and no other folder.
 func TestBuildGoesOn(t *testing.T) {
 	f, kit := built(t, "")
-	spec := Spec{Arms: "arms", Data: []Datum{{Key: "data", Kit: `"data"`, Places: []string{"data"}}}}
+	spec := Spec{Blind: study.Blind{Arms: "arms", Data: []study.Datum{{Key: "data", Kit: `"data"`, Places: []string{"data"}}}}}
 	if _, err := Build(f, kit, spec); err == nil || !strings.Contains(err.Error(), "is not empty") {
 		t.Errorf("a kit that is there: %v", err)
 	}
@@ -168,7 +168,7 @@ func TestBuildGoesOn(t *testing.T) {
 // A kit without a place for data would commit to nothing.
 func TestKitHasPlaces(t *testing.T) {
 	f, kit := built(t, "")
-	if _, err := Build(f, kit+"2", Spec{Arms: "arms"}); err == nil || !strings.Contains(err.Error(), "no data") {
+	if _, err := Build(f, kit+"2", Spec{Blind: study.Blind{Arms: "arms"}}); err == nil || !strings.Contains(err.Error(), "no data") {
 		t.Errorf("a kit without data: %v", err)
 	}
 	made, err := study.Load(filepath.Join(kit, StudyFile), nil, &ofData{})

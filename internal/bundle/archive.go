@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -108,18 +109,20 @@ func readArchive(file, dir string) (*Manifest, []Finding, error) {
 		return nil, nil, err
 	}
 	budget := slack + maxRatio*info.Size()
-	there := map[string]bool{}
+	missing := map[string]File{}
+	for _, f := range m.Files {
+		missing[f.Path] = f
+	}
 	for _, f := range z.File {
-		there[f.Name] = true
 		if f.Name == manifestName || f.Name == sumsName {
 			continue
 		}
-		at, ok := slices.BinarySearchFunc(m.Files, f.Name, func(f File, name string) int { return strings.Compare(f.Path, name) })
+		want, ok := missing[f.Name]
 		if !ok {
 			findings = append(findings, Finding{f.Name, "is not in the manifest"})
 			continue
 		}
-		want := m.Files[at]
+		delete(missing, f.Name)
 		if budget -= want.Size; budget < 0 {
 			return nil, nil, refused("%s: the files are more than %d times as large as the archive: not a bundle", file, maxRatio)
 		}
@@ -131,10 +134,8 @@ func readArchive(file, dir string) (*Manifest, []Finding, error) {
 			findings = append(findings, Finding{f.Name, text})
 		}
 	}
-	for _, f := range m.Files {
-		if !there[f.Path] {
-			findings = append(findings, Finding{f.Path, "is missing"})
-		}
+	for _, name := range slices.Sorted(maps.Keys(missing)) {
+		findings = append(findings, Finding{name, "is missing"})
 	}
 	if len(findings) == 0 {
 		findings, err = compareArchive(file, dir, m, z.File)

@@ -39,6 +39,7 @@
 package bundle
 
 import (
+	"cmp"
 	"context"
 	_ "embed" // the readme
 	"encoding/json"
@@ -212,7 +213,7 @@ func Create(ctx context.Context, file string, s Source, env Env) (_ *Manifest, e
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	book, origin, entries, err := ledgerOf(s)
+	book, origin, head, err := ledgerOf(s)
 	if err != nil {
 		return nil, err
 	}
@@ -221,6 +222,7 @@ func Create(ctx context.Context, file string, s Source, env Env) (_ *Manifest, e
 		return nil, err
 	}
 	m := newManifest(s, kept.Analysis.Run.Version, studyFile)
+	m.Ledger = head
 	gathered, err := list(dir)
 	if err != nil {
 		return nil, err
@@ -235,9 +237,6 @@ func Create(ctx context.Context, file string, s Source, env Env) (_ *Manifest, e
 	}
 	if reasons = append(reasons, more...); len(reasons) > 0 {
 		return nil, &RefusedError{reasons}
-	}
-	if len(entries) > 0 {
-		m.Ledger = ledger.HeadOf(entries)
 	}
 	if err := addLedger(dir, m, book, origin); err != nil {
 		return nil, err
@@ -331,22 +330,22 @@ func addStore(ctx context.Context, dir string, m *Manifest, s Source, env Env) (
 
 // ledgerOf finds the ledger of a study. It is beside the store or, with --store elsewhere,
 // that of the study; in a bundle these are one place.
-func ledgerOf(s Source) (file, origin string, entries []ledger.Entry, err error) {
+func ledgerOf(s Source) (file, origin string, head ledger.Head, err error) {
 	file = filepath.Join(filepath.Dir(s.Store.Path()), ledger.Name)
-	if entries, err = ledger.Read(file); err != nil {
-		return "", "", nil, err
-	}
 	own, origin := ledger.Find(s.Experiment.File.Dir)
-	other, err := ledger.Read(own)
-	switch {
-	case err != nil:
-		return "", "", nil, err
-	case len(entries) == 0:
-		return own, origin, other, nil
-	case len(other) > 0 && ledger.HeadOf(other) != ledger.HeadOf(entries):
-		return "", "", nil, refused("%s and %s are two ledgers of the study, and a bundle has one: use the store beside the study, without --store", own, file)
+	entries, err := ledger.Read(file)
+	others, errOwn := ledger.Read(own)
+	if err := cmp.Or(err, errOwn); err != nil {
+		return "", "", head, err
 	}
-	return file, origin, entries, nil
+	head, other := ledger.HeadOf(entries), ledger.HeadOf(others)
+	switch {
+	case head.Seq == 0:
+		return own, origin, other, nil
+	case other.Seq > 0 && other != head:
+		return "", "", head, refused("%s and %s are two ledgers of the study, and a bundle has one: use the store beside the study, without --store", own, file)
+	}
+	return file, origin, head, nil
 }
 
 // addLedger copies the ledger, with a file that says where the study was seen from it.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -47,7 +46,7 @@ func gather(x *experiment.Experiment, book, dir string) (string, error) {
 	g.folder = path.Join(filesDir, path.Join(slices.Repeat([]string{"study"}, max(1, climb(used...)))...))
 	g.reasons = localPaths(x.File, climbs(g.folder))
 	for _, rel := range used {
-		if rel != "" && path.Clean(filepath.ToSlash(rel)) != "." && !filepath.IsAbs(rel) {
+		if !filepath.IsAbs(rel) {
 			g.add(rel)
 		}
 	}
@@ -105,42 +104,18 @@ func (g *gathering) refuse(format string, args ...any) {
 	g.reasons = append(g.reasons, fmt.Sprintf(format, args...))
 }
 
-// add copies a file or folder that the study names. What does not exist is optional,
-// or opening the study would have said so.
+// add copies a file or folder that the study names.
 func (g *gathering) add(rel string) {
-	from := g.x.File.Place(rel)
-	info, err := os.Stat(from)
-	switch {
-	case err != nil:
-		return
-	case info.Mode().IsRegular():
-		g.file(from, path.Join(g.folder, filepath.ToSlash(rel)))
-		return
-	case !info.IsDir():
-		g.refuse("%s is not a file but %s: a bundle has files only", rel, info.Mode().Type())
-		return
-	}
-	err = filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		below, err := filepath.Rel(from, p)
-		hidden := p != from && strings.HasPrefix(d.Name(), ".")
-		switch {
-		case err != nil:
-			return err
-		case hidden && d.IsDir():
-			return fs.SkipDir
-		case hidden, d.IsDir():
-		case d.Type().IsRegular():
-			g.file(p, path.Join(g.folder, filepath.ToSlash(rel), filepath.ToSlash(below)))
-		default:
-			g.refuse("%s is not a file but a link or device: put a copy in its place", filepath.Join(rel, below))
+	err := g.x.File.Walk(rel, func(from, rel string, d fs.DirEntry) error {
+		if d.Type().IsRegular() {
+			g.file(from, path.Join(g.folder, rel))
+		} else {
+			g.refuse("%s is not a file but a link or device: put a copy in its place", rel)
 		}
 		return nil
 	})
 	if err != nil {
-		g.refuse("%s: %v", rel, err)
+		g.refuse("%v", err)
 	}
 }
 
@@ -203,17 +178,15 @@ func localPaths(f *study.File, up int) (reasons []string) {
 	if err := json.Unmarshal(f.Canonical(), &tree); err != nil {
 		panic("bundle: the canonical study is not JSON: " + err.Error()) // package study wrote it
 	}
-	visit(tree, "", func(key, value string) {
-		words, command := []string{value}, strings.HasSuffix(key, ".exec")
-		if split, err := text.SplitCommand(value); err == nil && command {
+	study.Texts("", tree, func(key, value string) {
+		words := []string{value}
+		if split, err := text.SplitCommand(value); err == nil && study.IsCommand(key) {
 			words = split
 		}
-		program := command || strings.Contains(key, ".watch[")
 		for _, w := range words {
-			if !isLocal(w, up, program) {
-				continue
+			if isLocal(w, up, study.IsProgram(key)) {
+				reasons = append(reasons, f.Errorf(key, "%s is a path of this machine: write it relative to the study file, with the file beside or below it", w).Error())
 			}
-			reasons = append(reasons, f.Errorf(strings.TrimPrefix(key, "."), "%s is a path of this machine: write it relative to the study file, with the file beside or below it", w).Error())
 		}
 	})
 	return reasons
@@ -233,22 +206,6 @@ func isLocal(w string, up int, program bool) bool {
 	}
 	_, err := os.Stat(w)
 	return err == nil
-}
-
-// visit calls f with every string of a JSON value and its path.
-func visit(v any, key string, f func(key, value string)) {
-	switch v := v.(type) {
-	case string:
-		f(key, v)
-	case []any:
-		for i, e := range v {
-			visit(e, fmt.Sprintf("%s[%d]", key, i), f)
-		}
-	case map[string]any:
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			visit(v[k], key+"."+k, f)
-		}
-	}
 }
 
 // leaks lists the files of a folder that contain private texts. The store is searched

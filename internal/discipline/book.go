@@ -3,13 +3,12 @@ package discipline
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/dataset"
@@ -108,10 +107,18 @@ type Hashes struct {
 	Materials []string `json:"materials,omitempty"`
 }
 
+// inputsOf are the hashes of the inputs of items.
+func inputsOf(items iter.Seq[eval.Item]) (inputs []string) {
+	for it := range items {
+		inputs = append(inputs, it.Input.String())
+	}
+	return inputs
+}
+
 // hashesOf are those of items.
-func hashesOf(items []eval.Item) (h Hashes) {
+func hashesOf(items []eval.Item) Hashes {
+	h := Hashes{Inputs: inputsOf(slices.Values(items))}
 	for _, it := range items {
-		h.Inputs = append(h.Inputs, it.Input.String())
 		if it.Material != 0 {
 			h.Materials = append(h.Materials, it.Material.String())
 		}
@@ -262,11 +269,10 @@ type Revision struct {
 	Change     string `json:"change"`
 }
 
-// A Blind is the result of a blind validation by an outsider. Result is of the
-// program's form.
+// A Blind is the result of a blind validation by an outsider.
 type Blind struct {
 	Owner
-	Result jsontext.Value `json:"result"`
+	Result analyse.BlindResult `json:"result"`
 }
 
 // A Kit is a kit for a blind validation, made of a study.
@@ -278,8 +284,6 @@ type Kit struct {
 	// versions have none.
 	Arms []Arm `json:"arms,omitempty"`
 }
-
-func (b *Book) hasKit(study Owner, digest string) bool { return len(b.kits(study, digest)) > 0 }
 
 // kits are the entries of a kit. There are several if the models of the study changed between them.
 func (b *Book) kits(study Owner, digest string) []Entry[Kit] {
@@ -315,9 +319,6 @@ type Commitment struct {
 	Withdrawn string `json:"withdrawn,omitempty"`
 }
 
-// Decode decodes the result.
-func (b Blind) Decode(into any) error { return dataset.DecodeStrict(b.Result, into) }
-
 // An Entry is a line of the ledger with its data.
 type Entry[T any] struct {
 	Seq  int    `json:"entry"`
@@ -351,31 +352,33 @@ func Read(path string) (Book, error) {
 	if err != nil {
 		return Book{}, err
 	}
-	return bookOf(path, entries)
+	b := Book{Path: path}
+	return b, b.add(entries...)
 }
 
 // readAbove reads what the ledgers above that of a study file say.
-func readAbove(study string) (list []Book, err error) {
+func (b *Book) readAbove(study string) error {
 	for _, path := range ledger.Above(filepath.Dir(study)) {
-		b, err := Read(path)
+		above, err := Read(path)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		list = append(list, b)
+		b.Above = append(b.Above, above)
 	}
-	return list, nil
+	return nil
 }
 
-func bookOf(path string, entries []ledger.Entry) (Book, error) {
-	b := Book{Path: path, Head: ledger.HeadOf(entries)}
+// add adds lines of the ledger.
+func (b *Book) add(entries ...ledger.Entry) error {
 	for _, e := range entries {
+		b.Head = ledger.Head{Seq: e.Seq, Hash: e.Hash}
 		if read := kinds[e.Kind]; read != nil {
-			if _, err := read(&b, e); err != nil {
-				return b, fmt.Errorf("reading %s: %w", path, err)
+			if _, err := read(b, e); err != nil {
+				return fmt.Errorf("reading %s: %w", b.Path, err)
 			}
 		}
 	}
-	return b, nil
+	return nil
 }
 
 // A record is what an entry of the ledger says.
@@ -466,13 +469,7 @@ func (v Revision) String() string {
 	return fmt.Sprintf("study %s%s: %s → %s", v.Study, behind, v.Hypothesis, v.Change)
 }
 
-func (b Blind) String() string {
-	var r analyse.BlindResult
-	if b.Decode(&r) != nil {
-		return ""
-	}
-	return fmt.Sprintf("study %s: %s", b.Study, r)
-}
+func (b Blind) String() string { return fmt.Sprintf("study %s: %s", b.Study, b.Result) }
 
 func (k Kit) String() string {
 	return fmt.Sprintf("study %s: a kit of %s went out, SHA-256 %s", k.Study, text.Plural(len(k.Files), "file", "files"), k.Digest)
@@ -520,16 +517,11 @@ func (b Book) RegistrationOf(t Entry[TestRun]) (Entry[Registration], bool) {
 // Test returns the entry of a run. That of a study whose folder was moved is found too.
 func (b Book) Test(k RunKey) (Entry[TestRun], bool) {
 	same := slices.DeleteFunc(slices.Clone(b.Tests), func(t Entry[TestRun]) bool { return !t.Data.is(k) })
-	for _, list := range [][]Entry[TestRun]{of(same, k.Owner), same} {
-		if len(list) > 0 {
-			return list[0], true
-		}
+	if same = append(of(same, k.Owner), same...); len(same) == 0 {
+		return Entry[TestRun]{}, false
 	}
-	return Entry[TestRun]{}, false
+	return same[0], true
 }
-
-// LastTest returns the newest TEST run of a study.
-func (b Book) LastTest(study Owner) (Entry[TestRun], bool) { return last(of(b.Tests, study)) }
 
 // shownOf returns of how many trials of a run results were shown.
 func (b Book) shownOf(k RunKey) (trials int) {
@@ -741,13 +733,13 @@ type Desk struct {
 // Open opens the ledger of a study file. by is who acts.
 func Open(study, by string, now func() time.Time) (*Desk, error) {
 	path := Path(study)
-	log, err := ledger.Open(path, true)
+	log, err := ledger.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	d := &Desk{log: log, at: now, by: by}
-	if d.Book, err = bookOf(path, log.Entries()); err == nil {
-		d.Book.Above, err = readAbove(study)
+	d := &Desk{Book: Book{Path: path}, log: log, at: now, by: by}
+	if err = d.Book.add(log.Entries()...); err == nil {
+		err = d.Book.readAbove(study)
 	}
 	if err != nil {
 		log.Close()
@@ -762,22 +754,17 @@ func (d *Desk) Close() error { return d.log.Close() }
 // Unblind appends an unblinding, unless it allows a run and the ledger ends with the same one:
 // the command was killed behind it, and is repeated.
 func (d *Desk) Unblind(u Unblinding) error {
-	if n := len(d.Book.Unblindings); u.Digest != "" && n > 0 {
-		if last := d.Book.Unblindings[n-1]; last.Seq == len(d.log.Entries()) && reflect.DeepEqual(last.Data, u) {
-			return nil
-		}
+	if was, ok := last(d.Book.Unblindings); ok && u.Digest != "" && was.Seq == d.Book.Head.Seq && reflect.DeepEqual(was.Data, u) {
+		return nil
 	}
 	return d.Add(u)
 }
 
 // Add appends an entry that says a record.
 func (d *Desk) Add(r record) error {
-	if _, err := d.log.Append(d.at(), d.by, r.kind(), r); err != nil {
+	e, err := d.log.Append(d.at(), d.by, r.kind(), r)
+	if err != nil {
 		return err
 	}
-	above := d.Book.Above
-	var err error
-	d.Book, err = bookOf(d.Book.Path, d.log.Entries())
-	d.Book.Above = above
-	return err
+	return d.Book.add(e)
 }

@@ -1,8 +1,8 @@
 package discipline
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -28,13 +28,16 @@ func Independent(items []eval.Item) (list []eval.Item, note string) {
 	}
 	first := make(map[eval.Hash]int, len(items))
 	clusters := map[string]int{}
-	equal := map[eval.Hash][]int{}
+	equal := map[eval.Hash][]string{} // ids, of inputs that several items have
 	for i, it := range items {
 		root[i] = i
 		if k, ok := first[it.Input]; !ok {
 			first[it.Input] = i
 		} else if it.Input != 0 { // a suite without inputs
-			equal[it.Input] = append(equal[it.Input], i)
+			if equal[it.Input] == nil {
+				equal[it.Input] = []string{items[k].ID}
+			}
+			equal[it.Input] = append(equal[it.Input], it.ID)
 			root[i] = find(k)
 		}
 		if it.Cluster == "" {
@@ -51,36 +54,32 @@ func Independent(items []eval.Item) (list []eval.Item, note string) {
 	}
 	var named []string
 	repeats := 0
-	names := map[int]string{} // of the joined clusters, by root
-	for input, same := range equal {
-		repeats += len(same)
-		ids := []string{items[first[input]].ID}
-		for _, i := range same {
-			ids = append(ids, items[i].ID)
-		}
+	joined := map[int]bool{} // roots of the clusters that repeated inputs join
+	for input, ids := range equal {
+		repeats += len(ids) - 1
 		slices.Sort(ids)
 		named = append(named, strings.Join(shortened(ids), " = "))
-		names[find(same[0])] = ""
-	}
-	least := func(of func(eval.Item) string) { // names clusters that have no name yet
-		found := map[int]string{}
-		for i, it := range items {
-			r, name := find(i), of(it)
-			if was, ok := names[r]; ok && was == "" && name != "" && (found[r] == "" || name < found[r]) {
-				found[r] = name
-			}
-		}
-		maps.Copy(names, found)
-	}
-	least(func(it eval.Item) string { return it.Cluster })
-	least(func(it eval.Item) string { return "input of " + it.ID })
-	list = slices.Clone(items)
-	for i := range list {
-		if name, ok := names[find(i)]; ok {
-			list[i].Cluster = name
-		}
+		joined[find(first[input])] = true
 	}
 	slices.Sort(named)
+	given, made := map[int]string{}, map[int]string{} // the least names that joined clusters have, and that they can have
+	least := func(names map[int]string, root int, name string) {
+		if was, ok := names[root]; name != "" && (!ok || name < was) {
+			names[root] = name
+		}
+	}
+	for i, it := range items {
+		if r := find(i); joined[r] {
+			least(given, r, it.Cluster)
+			least(made, r, "input of "+it.ID)
+		}
+	}
+	list = slices.Clone(items)
+	for i := range list {
+		if r := find(i); joined[r] {
+			list[i].Cluster = cmp.Or(given[r], made[r])
+		}
+	}
 	return list, fmt.Sprintf("%s the input of another item, so they are one observation, in one cluster: %s", text.Plural(repeats, "item repeats", "items repeat"), strings.Join(shortened(named), "; "))
 }
 

@@ -219,13 +219,13 @@ func (s *Subject) Revise(ctx context.Context, db *store.DB, by, hypothesis, chan
 			return NotAllowed("the study allows %s and all are used: run TEST, change the question, or raise budget.cycles", text.Plural(*most, "revision cycle", "revision cycles"))
 		}
 		revision := Revision{Owner: s.Owner(), Hypothesis: hypothesis, Change: change}
-		if last, err := s.newest(ctx, db, study.SplitDev); err != nil {
+		if newest, err := s.newest(ctx, db, study.SplitDev); err != nil {
 			return err
-		} else if last != nil {
-			revision.Run = last.ID
+		} else if newest != nil {
+			revision.Run = newest.ID
 		}
 		r = &Revised{}
-		if t, ok := desk.Book.LastTest(s.Owner()); ok {
+		if t, ok := last(of(desk.Book.Tests, s.Owner())); ok {
 			revision.After = t.Data.Run
 			r.After = fmt.Sprintf("TEST of this study began on %s (%s, entry %d of the ledger): its items are no test of this change. Reports say that the revision came after TEST; "+
 				"to test it, register items that nobody has seen", Day(t.At), t.Data.Run, t.Seq)

@@ -1,7 +1,6 @@
 package discipline
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -72,26 +71,18 @@ func (s *Subject) RecordBlind(file, by string) (r analyse.BlindResult, err error
 	}
 	mine := s.Owner()
 	return r, s.write(by, func(desk *Desk) error {
-		if !desk.Book.hasKit(mine, r.Kit) {
+		if len(desk.Book.kits(mine, r.Kit)) == 0 {
 			return NotAllowed("the result is of the kit with SHA-256 %s, which the ledger %s does not have: a result counts if it is of a kit that `scruple blind build` made of this study, unchanged", r.Kit, desk.Book.Path)
 		}
 		if !slices.ContainsFunc(of(desk.Book.Commitments, mine), func(c Entry[Commitment]) bool { return c.Data.Data == r.Data }) {
 			return NotAllowed("the result is of data with SHA-256 %s, to which nobody committed: record the hash that the outsider sent before the run with `scruple blind commitment`", r.Data)
 		}
-		for _, e := range desk.Book.Blind {
-			var was analyse.BlindResult
-			if err := e.Data.Decode(&was); err != nil {
-				return err
-			}
-			if e.Data.Is(mine) && was.Data == r.Data {
+		for _, e := range of(desk.Book.Blind, mine) {
+			if e.Data.Result.Data == r.Data {
 				return NotAllowed("the result of these data is entry %d of the ledger already: a blind validation runs once", e.Seq)
 			}
 		}
-		data, err := json.Marshal(r)
-		if err != nil {
-			return err
-		}
-		return desk.Add(Blind{mine, data})
+		return desk.Add(Blind{mine, r})
 	})
 }
 
@@ -127,10 +118,7 @@ func (s *Subject) RecordCommitment(data, who, withdrawn, by string) error {
 		case c.Withdrawn == "" && known >= 0:
 			return NotAllowed("this commitment is entry %d of the ledger already", commitments[known].Seq)
 		case c.Withdrawn != "":
-			list, err := BlindResults(desk.Book, c.Owner, nil)
-			if err != nil {
-				return err
-			}
+			list := BlindResults(desk.Book, c.Owner, nil)
 			waits := slices.IndexFunc(list, func(r analyse.BlindResult) bool { return r.Data == data && r.Committed != "" && r.Withdrawn == "" })
 			if waits < 0 {
 				return NotAllowed("the ledger %s has no commitment to these data that waits for a result", desk.Book.Path)
@@ -146,13 +134,9 @@ func (s *Subject) RecordCommitment(data, who, withdrawn, by string) error {
 // BlindResults reads the results of blind validations of a study, and which commitments have none:
 // who may choose the results that are recorded could leave out bad ones. treatment is that of the run
 // for which they are read: its arms may be others than those that outsiders had.
-func BlindResults(book Book, study Owner, treatment []eval.Part) ([]analyse.BlindResult, error) {
-	var list []analyse.BlindResult
+func BlindResults(book Book, study Owner, treatment []eval.Part) (list []analyse.BlindResult) {
 	for _, e := range of(book.Blind, study) {
-		var r analyse.BlindResult
-		if err := e.Data.Decode(&r); err != nil {
-			return nil, err
-		}
+		r := e.Data.Result
 		r.Others = book.others(study, r.Kit, treatment)
 		list = append(list, r)
 	}
@@ -165,5 +149,5 @@ func BlindResults(book Book, study Owner, treatment []eval.Part) ([]analyse.Blin
 			list[i].Withdrawn = e.Data.Withdrawn
 		}
 	}
-	return list, nil
+	return list
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -49,10 +50,6 @@ func (s *Subject) RecordSeen(db *store.DB, r *store.Run, by string, asked map[st
 			test[it.Input.String()] = it.Split == study.SplitTest
 		}
 	}
-	among := func(inputs []string) Hashes {
-		has := setOf(inputs)
-		return hashesOf(slices.DeleteFunc(slices.Clone(s.Items), func(it eval.Item) bool { return !has[it.Input.String()] }))
-	}
 	book, err := s.Book()
 	if err != nil || len(book.Unseen(inputs)) == 0 {
 		return 0, err
@@ -60,7 +57,9 @@ func (s *Subject) RecordSeen(db *store.DB, r *store.Run, by string, asked map[st
 	err = s.write(by, func(desk *Desk) error {
 		unseen := desk.Book.Unseen(inputs)
 		tests = count(test, unseen)
-		return desk.Add(Seen{Owner: s.Owner(), Split: s.Study.Split, Run: r.ID, Created: Created(r), Store: s.storeBeside(db), Hashes: among(unseen)})
+		is := setOf(unseen)
+		hashes := hashesOf(slices.DeleteFunc(slices.Clone(s.Items), func(it eval.Item) bool { return !is[it.Input.String()] }))
+		return desk.Add(Seen{Owner: s.Owner(), Split: s.Study.Split, Run: r.ID, Created: Created(r), Store: s.storeBeside(db), Hashes: hashes})
 	})
 	return tests, err
 }
@@ -269,13 +268,12 @@ func (s *Subject) seenElsewhere(ctx context.Context, db *store.DB, book Book, no
 	return append(seen, more...), errors.Join(err, other.Close())
 }
 
-func seenIn(ctx context.Context, db *store.DB, book Book, now Registration) ([]string, error) {
+func seenIn(ctx context.Context, db *store.DB, book Book, now Registration) (seen []string, err error) {
 	runs, err := db.Runs(ctx)
 	if err != nil {
 		return nil, err
 	}
 	wanted := setOf(now.Inputs)
-	var seen []string
 	for _, r := range runs {
 		if _, known := book.Test(KeyOf(r)); known || book.Saw(KeyOf(r)) {
 			continue
@@ -284,12 +282,7 @@ func seenIn(ctx context.Context, db *store.DB, book Book, now Registration) ([]s
 		if err != nil {
 			return nil, err
 		}
-		shared := 0
-		for _, it := range items {
-			if wanted[it.Input.String()] {
-				shared++
-			}
-		}
+		shared := count(wanted, inputsOf(maps.Values(items)))
 		if shared == 0 {
 			continue
 		}
@@ -536,12 +529,7 @@ func (s *Subject) checkKnown(ctx context.Context, db *store.DB, book Book, r *st
 	for _, it := range s.All {
 		split[it.Input.String()] = it.Split != ""
 	}
-	var inputs []string
-	for _, it := range items {
-		if in := it.Input.String(); split[in] {
-			inputs = append(inputs, in)
-		}
-	}
+	inputs := slices.DeleteFunc(inputsOf(maps.Values(items)), func(in string) bool { return !split[in] })
 	// A part of the plan is recorded alone, and what was seen before has no new entry.
 	if len(inputs) > 0 && !book.SawAny(inputs) {
 		return lost("asked about items with splits")

@@ -94,7 +94,7 @@ func (s *Subject) Book() (Book, error) { return BookOf(s.File.Path) }
 func BookOf(study string) (Book, error) {
 	book, err := Read(Path(study))
 	if err == nil {
-		book.Above, err = readAbove(study)
+		err = book.readAbove(study)
 	}
 	if err != nil {
 		return book, &NotAllowedError{err}

@@ -113,9 +113,8 @@ func (r *Run) Blinded(ctx context.Context) (int, error) {
 
 // LastRun finds the newest run of the study in a file.
 func LastRun(ctx context.Context, db *store.DB, path string, overrides []string) (*store.Run, error) {
-	name, errName := study.Name(path, overrides)
-	split, errSplit := study.Split(path, overrides)
-	if err := cmp.Or(errName, errSplit); err != nil {
+	name, split, err := study.Name(path, overrides)
+	if err != nil {
 		return nil, err
 	}
 	return db.LastRun(ctx, name, split)

@@ -352,11 +352,7 @@ func (result Result) refresh(r *store.Run) error {
 	if err != nil {
 		return err
 	}
-	blind, err := discipline.BlindResults(book, discipline.OwnerOf(r.StudyPath, r.Study), r.Treatment)
-	if err != nil {
-		return err
-	}
-	if len(blind) > 0 {
+	if blind := discipline.BlindResults(book, discipline.OwnerOf(r.StudyPath, r.Study), r.Treatment); len(blind) > 0 {
 		result.Analysis.Blind = blind
 		if result.Verdict != nil {
 			result.Verdict.Blind = result.Analysis.BlindValidations()

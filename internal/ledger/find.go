@@ -48,26 +48,21 @@ func Above(dir string) []string {
 }
 
 func find(dir string) (path, from string, above []string) {
+	in := func(dir string) string { return filepath.Join(dir, Folder, Name) }
 	at, err := filepath.Abs(dir)
 	if err != nil {
-		return filepath.Join(dir, Folder, Name), ".", nil
+		return in(dir), ".", nil
 	}
-	found, own := false, false // a ledger; in a repository
+	path, from = in(dir), "."
+	found := false
 	if origin, err := os.ReadFile(filepath.Join(dir, Folder, OriginName)); err == nil && len(origin) <= maxOrigin && filepath.IsLocal(string(origin)) {
-		path, from, found = filepath.Join(dir, Folder, Name), string(origin), true
+		from, found = string(origin), true
+	} else if real, err := filepath.EvalSymlinks(at); err == nil && at != real {
+		at, dir, path = real, real, in(real) // its parents are others than those of the link
 	}
-	if real, err := filepath.EvalSymlinks(at); err == nil && !found {
-		if at != real {
-			dir = real // its parents are others than those of the link
-		}
-		at = real
-	}
-	if !found {
-		path, from = filepath.Join(dir, Folder, Name), "."
-	}
-	inside := 0 // so many of above are in a repository
+	inside := -1 // so many of above are in a repository, which dir is in
 	for up, here := dir, "."; ; up = filepath.Join(up, "..") {
-		its, repository := filepath.Join(up, Folder, Name), isRepository(at)
+		its, repository := in(up), isRepository(at)
 		has := exists(headPath(its)) || hasLines(its)
 		switch {
 		case found && has && its != path:
@@ -76,11 +71,11 @@ func find(dir string) (path, from string, above []string) {
 			path, from, found = its, here, true
 		}
 		if repository {
-			own, inside = true, len(above)
+			inside = len(above)
 		}
 		parent := filepath.Dir(at)
 		if parent == at {
-			if own {
+			if inside >= 0 {
 				above = above[:inside]
 			}
 			return path, from, above

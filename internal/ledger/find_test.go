@@ -132,7 +132,7 @@ func TestFind(t *testing.T) {
 // leaves.
 func TestCheckHead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), ledger.Name)
-	log, err := ledger.Open(path, true)
+	log, err := ledger.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 func TestADiskThatWasFull(t *testing.T) {
 	if path := os.Getenv("LEDGER_TEST_FILE"); path != "" {
 		signal.Ignore(syscall.SIGXFSZ)
-		l, err := Open(path, true)
+		l, err := Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,11 +10,10 @@
 // bytes up to that key, so that other programs can check a file without a canonical
 // form; prev is the hash of the line before, "" in the first.
 //
-// A chain alone cannot show that its end was cut off. Beside the ledger of a study
-// stands a file with its newest hash, and the ledger has the heads of the files of
-// annotation. A person who can write all of these files can make them anew: to rule that
-// out, put the head that `scruple test ledger show` prints in a place of its own, such as a
-// registration.
+// A chain alone cannot show that its end was cut off. Beside a file stands another with
+// its newest hash, and the ledger of a study has the heads of the files of annotation. A
+// person who can write all of these files can make them anew: to rule that out, put the
+// head that `scruple test ledger show` prints in a place of its own, such as a registration.
 //
 // The package must not know studies, stores or what entries mean.
 package ledger
@@ -191,14 +190,12 @@ type Log struct {
 	entries []Entry
 	forgets bool  // keeps no entries
 	broken  error // of a write that could not be undone
-	beside  bool
-	behind  bool // the file with the head has an older one
+	behind  bool  // the file with the head has an older one
 }
 
-// Open opens a file for appending and checks it. It creates the file and its folder.
-// With beside, the newest hash is kept in a second file. An interrupted append at
-// the end is removed; it was not confirmed.
-func Open(path string, beside bool) (*Log, error) {
+// Open opens a file for appending and checks it. It creates the file and its folder. An
+// interrupted append at the end is removed; it was not confirmed.
+func Open(path string) (*Log, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("creating the folder of %s: %w", path, err)
 	}
@@ -207,7 +204,7 @@ func Open(path string, beside bool) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", path, err)
 	}
-	l := &Log{path: path, file: f, beside: beside}
+	l := &Log{path: path, file: f}
 	err = l.begin()
 	if err == nil && missing != nil {
 		err = disk.SyncFolder(filepath.Dir(path))
@@ -262,7 +259,7 @@ func (l *Log) Append(at time.Time, by, kind string, data any) (Entry, error) {
 	if l.broken != nil {
 		return Entry{}, l.broken
 	}
-	if l.beside && l.behind {
+	if l.behind {
 		if err := writeHead(l.path, l.head); err != nil {
 			return Entry{}, fmt.Errorf("writing the head of %s: %w", l.path, err)
 		}
@@ -301,7 +298,7 @@ func (l *Log) Append(at time.Time, by, kind string, data any) (Entry, error) {
 	if !l.forgets {
 		l.entries = append(l.entries, e)
 	}
-	l.behind = !l.beside || writeHead(l.path, l.head) != nil
+	l.behind = writeHead(l.path, l.head) != nil
 	return e, nil
 }
 
@@ -310,7 +307,7 @@ func (l *Log) Close() error { return l.file.Close() }
 
 // Add appends one entry to a ledger that is not open.
 func Add(path string, at time.Time, by, kind string, data any) (Entry, error) {
-	l, err := Open(path, true)
+	l, err := Open(path)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -339,17 +336,11 @@ const HeadSuffix = ".head"
 func headPath(path string) string { return path + HeadSuffix }
 
 func readHead(path string) (h Head, err error) {
-	data, err := os.ReadFile(headPath(path))
+	err = dataset.ReadJSON(headPath(path), &h)
 	if errors.Is(err, fs.ErrNotExist) {
-		return h, nil
+		err = nil
 	}
-	if err == nil {
-		err = dataset.DecodeStrict(data, &h)
-	}
-	if err != nil {
-		return h, fmt.Errorf("reading %s: %w", headPath(path), err)
-	}
-	return h, nil
+	return h, err
 }
 
 func writeHead(path string, h Head) error {

@@ -126,7 +126,7 @@ func TestChangesAreDetected(t *testing.T) {
 			if _, err := Read(path); !errors.As(err, &broken) || broken.Line != test.line {
 				t.Errorf("read: %v, want line %d", err, test.line)
 			}
-			if _, err := Open(path, true); !errors.As(err, &broken) {
+			if _, err := Open(path); !errors.As(err, &broken) {
 				t.Errorf("open: %v", err)
 			}
 			if got, _ := os.ReadFile(path); !bytes.Equal(got, test.data) {
@@ -168,12 +168,12 @@ func TestInterruptedAppend(t *testing.T) {
 // A writer that holds the file for a moment is waited for.
 func TestSecondWriterWaits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "work.jsonl")
-	first, err := Open(path, false)
+	first, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	time.AfterFunc(200*time.Millisecond, func() { first.Close() })
-	second, err := Open(path, false)
+	second, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,12 +182,12 @@ func TestSecondWriterWaits(t *testing.T) {
 
 func TestSecondWriterIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a", "work.jsonl")
-	first, err := Open(path, false)
+	first, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer first.Close()
-	if _, err := Open(path, false); err == nil || !strings.Contains(err.Error(), "another scruple process") {
+	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "another scruple process") {
 		t.Error(err)
 	}
 	os.WriteFile(path, []byte("x\n"), 0o600)
@@ -235,7 +235,7 @@ func FuzzParse(f *testing.F) {
 func TestAHeadThatCouldNotBeWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), Name)
 	head := path + HeadSuffix
-	log, err := Open(path, true)
+	log, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +263,7 @@ func TestAHeadThatCouldNotBeWritten(t *testing.T) {
 		if err := errors.Join(os.RemoveAll(head), os.WriteFile(head, kept, 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		if log, err = Open(path, true); err != nil {
+		if log, err = Open(path); err != nil {
 			t.Fatal(err)
 		}
 	}

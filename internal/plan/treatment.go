@@ -211,8 +211,18 @@ func Unchanged(was, now []eval.Part) func(arm string) bool {
 
 // Regraded returns the ids of the items whose gold changed and whose input did not.
 func Regraded(was map[string]eval.Item, now []eval.Item) (ids []string) {
+	return changed(was, now, func(before, now eval.Item) bool { return before.Input == now.Input && before.Gold != now.Gold })
+}
+
+// Reworded returns the ids of the items whose input changed.
+func Reworded(was map[string]eval.Item, now []eval.Item) (ids []string) {
+	return changed(was, now, func(before, now eval.Item) bool { return before.Input != now.Input })
+}
+
+// changed returns the ids of the items that were there before and differ.
+func changed(was map[string]eval.Item, now []eval.Item, differ func(before, now eval.Item) bool) (ids []string) {
 	for _, it := range now {
-		if w, ok := was[it.ID]; ok && w.Input == it.Input && w.Gold != it.Gold {
+		if before, ok := was[it.ID]; ok && differ(before, it) {
 			ids = append(ids, it.ID)
 		}
 	}
@@ -259,16 +269,6 @@ func Regrouped(was map[string]eval.Item, now []eval.Item) map[string][]string {
 		}
 	}
 	return changed
-}
-
-// Reworded returns the ids of the items whose input changed.
-func Reworded(was map[string]eval.Item, now []eval.Item) (ids []string) {
-	for _, it := range now {
-		if w, ok := was[it.ID]; ok && w.Input != it.Input {
-			ids = append(ids, it.ID)
-		}
-	}
-	return ids
 }
 
 // Renamed pairs the items of a plan that have another id now: items of an equal input, of

@@ -70,15 +70,11 @@ func OpenTracking(sample string, target int) (*Tracking, error) {
 		return nil, fmt.Errorf("reading the sample: %w", err)
 	}
 	recordPath := strings.TrimSuffix(sample, ".csv") + ".json"
-	recorded, err := os.ReadFile(recordPath)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch err := dataset.ReadJSON(recordPath, &t.record); {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%s has no record of its draw (%s): draw it with `scruple soundness sample`, and name its CSV file", sample, recordPath)
-	}
-	if err == nil {
-		err = dataset.DecodeStrict(recorded, &t.record)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", recordPath, err)
+	case err != nil:
+		return nil, err
 	}
 	if hash := dataset.SHA256(data); hash != t.record.Sample {
 		return nil, fmt.Errorf("%s changed after it was drawn (SHA-256 %s, %s has %s): restore it", sample, hash, recordPath, t.record.Sample)
@@ -87,13 +83,12 @@ func OpenTracking(sample string, target int) (*Tracking, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, err := list.Column(t.record.ID)
-	if err != nil {
+	if t.id, err = list.Column(t.record.ID); err != nil {
 		return nil, err
 	}
-	t.list, t.id = list, id
+	t.list = list
 	for _, r := range list.Rows {
-		t.order = append(t.order, r.Text(id))
+		t.order = append(t.order, r.Text(t.id))
 	}
 	entries, err := ledger.Read(t.Path)
 	for _, e := range entries {
@@ -186,7 +181,7 @@ func (t *Tracking) Add(p Processed, now time.Time) (Processed, error) {
 	if p.Eligible > 0 {
 		p.Drawn = 1 + stable.Random(t.record.Seed, "fragment", p.Report).IntN(p.Eligible)
 	}
-	log, err := ledger.Open(t.Path, true)
+	log, err := ledger.Open(t.Path)
 	if err != nil {
 		return p, err
 	}

@@ -85,6 +85,9 @@ type Server struct {
 	tls       *tls.Config
 }
 
+// secretSize is the number of bytes of a secret.
+const secretSize = 16
+
 type secret struct {
 	holder, text string
 	hash         [sha256.Size]byte
@@ -107,9 +110,8 @@ func Open(c Config) (*Server, error) {
 		}
 		s.scheme = "https"
 	}
-	if c.Kept != nil {
-		s.config.Port = cmp.Or(c.Port, c.Kept.Port)
-	}
+	kept := cmp.Or(c.Kept, &Kept{})
+	s.config.Port = cmp.Or(c.Port, kept.Port)
 	if err = s.listen(address); err != nil && s.config.Port != c.Port { // the port is taken now
 		s.config.Port = c.Port
 		err = s.listen(address)
@@ -133,20 +135,18 @@ func Open(c Config) (*Server, error) {
 	if len(holders) == 0 {
 		holders = []string{""}
 	}
+	kept.Port = cmp.Or(c.Port, kept.Port, port)
+	if kept.Secrets == nil {
+		kept.Secrets = map[string]string{}
+	}
 	for _, h := range holders {
-		b := make([]byte, 16)
-		rand.Read(b) // never fails
-		text := hex.EncodeToString(b)
-		if c.Kept != nil {
-			if c.Kept.Secrets == nil {
-				c.Kept.Secrets = map[string]string{}
-			}
-			if old, err := hex.DecodeString(c.Kept.Secrets[h]); err == nil && len(old) == len(b) {
-				text = hex.EncodeToString(old)
-			}
-			c.Kept.Secrets[h] = text
-			c.Kept.Port = cmp.Or(c.Port, c.Kept.Port, port)
+		key, err := hex.DecodeString(kept.Secrets[h])
+		if err != nil || len(key) != secretSize {
+			key = make([]byte, secretSize)
+			rand.Read(key) // never fails
 		}
+		text := hex.EncodeToString(key)
+		kept.Secrets[h] = text
 		s.secrets = append(s.secrets, secret{h, text, sha256.Sum256([]byte(text))})
 	}
 	return s, nil
@@ -351,11 +351,7 @@ func (s *Server) Guard(h http.Handler) http.Handler {
 			http.Error(w, "this server has another name: use the address that it printed at its start", http.StatusForbidden)
 			return
 		}
-		if o := r.Header.Values("Origin"); len(o) > 1 || len(o) == 1 && !slices.Contains(origins, o[0]) {
-			http.Error(w, "request of another site", http.StatusForbidden)
-			return
-		}
-		if err := sites.Check(r); err != nil {
+		if o := r.Header.Values("Origin"); sites.Check(r) != nil || len(o) > 1 || len(o) == 1 && !slices.Contains(origins, o[0]) {
 			http.Error(w, "request of another site", http.StatusForbidden)
 			return
 		}

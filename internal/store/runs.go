@@ -171,7 +171,7 @@ func (db *DB) scanRun(row *sql.Rows) (*Run, error) {
 		if _, err := os.Stat(r.StudyPath); err == nil {
 			names = nil // an override of the name would fit any study, and this run has one
 		}
-		if name, err := study.Name(beside, names); err == nil && name == r.Study {
+		if name, _, err := study.Name(beside, names); err == nil && name == r.Study {
 			r.StudyPath = beside
 		}
 	}

@@ -2,7 +2,6 @@ package study
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -305,56 +304,38 @@ func (n *node) shown() string {
 	return "nothing"
 }
 
-// fill adds the schema's defaults for keys that are absent. A section that is
-// absent is created when it has defaults and nothing in it is required.
-func fill(schema map[string]any, root *node) {
-	c := checker{schema: schema}
-	c.fill(root, schema, true)
+// fill adds the schema's defaults for keys that are absent from a study of plain JSON values. A
+// section that is absent is created when it has defaults and nothing in it is required.
+func (s schema) fill(study any) {
+	c := checker{schema: s.document}
+	c.fill(study, s.document, true)
 }
 
-func (c *checker) fill(n *node, part map[string]any, create bool) {
+func (c *checker) fill(value any, part map[string]any, create bool) {
 	part = c.resolve(part)
-	if items, ok := part["items"].(map[string]any); ok {
-		for _, item := range n.items {
+	switch value := value.(type) {
+	case []any:
+		items, _ := part["items"].(map[string]any)
+		for _, item := range value {
 			c.fill(item, items, true)
 		}
-	}
-	properties, _ := part["properties"].(map[string]any)
-	if n.kind != section {
-		return
-	}
-	for _, key := range slices.Sorted(maps.Keys(properties)) {
-		p, _ := properties[key].(map[string]any)
-		have := n.get(key)
-		switch value, given := p["default"]; {
-		case have != nil:
-			c.fill(have, p, true)
-		case given:
-			n.set(key, treeOf(value, n.at))
-		case create && c.resolve(p)["required"] == nil:
-			have = &node{kind: section, at: n.at}
-			if c.fill(have, p, false); len(have.fields) > 0 {
-				n.set(key, have)
+	case map[string]any:
+		properties, _ := part["properties"].(map[string]any)
+		for key := range properties {
+			p, _ := properties[key].(map[string]any)
+			have, given := value[key]
+			byDefault, hasDefault := p["default"]
+			switch {
+			case given:
+				c.fill(have, p, true)
+			case hasDefault:
+				value[key] = byDefault
+			case create && c.resolve(p)["required"] == nil:
+				made := map[string]any{}
+				if c.fill(made, p, false); len(made) > 0 {
+					value[key] = made
+				}
 			}
 		}
 	}
-}
-
-// treeOf converts a default to a tree with the position of its section.
-func treeOf(v any, at Position) *node {
-	n := &node{at: at}
-	switch v := v.(type) {
-	case bool:
-		n.kind, n.text = truth, fmt.Sprint(v)
-	case json.Number:
-		n.kind, n.text, n.number = number, v.String(), v
-	case string:
-		n.kind, n.text = str, v
-	case []any:
-		n.kind = list
-		for _, item := range v {
-			n.items = append(n.items, treeOf(item, at))
-		}
-	}
-	return n
 }

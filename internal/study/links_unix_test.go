@@ -3,6 +3,7 @@
 package study
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,5 +45,18 @@ func TestCheckLinks(t *testing.T) {
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", rel, err, want)
 		}
+	}
+}
+
+// TestSumsOfALinkedFolder: the files of a folder that the study names by a link are read.
+func TestSumsOfALinkedFolder(t *testing.T) {
+	dir := t.TempDir()
+	docs := filepath.Join(dir, "docs-2026")
+	err := errors.Join(os.Mkdir(docs, 0o700), os.WriteFile(filepath.Join(docs, "a.txt"), nil, 0o600), os.Symlink("docs-2026", filepath.Join(dir, "docs")))
+	f := &File{Path: filepath.Join(dir, "study.yaml"), Dir: dir}
+	f.Resolve("docs")
+	sums, errSums := f.Sums()
+	if err := errors.Join(err, errSums); err != nil || len(sums) != 1 || sums[0].Path != "docs/a.txt" {
+		t.Errorf("%v, %v", sums, err)
 	}
 }

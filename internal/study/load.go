@@ -70,8 +70,9 @@ func (f *File) load(into Any) error {
 	if err := check(f.root, s); err != nil {
 		return err
 	}
-	fill(s.document, f.root)
-	if err := f.decode(into); err != nil {
+	values := f.root.plain()
+	s.fill(values)
+	if err := f.decode(values, into); err != nil {
 		return err
 	}
 	return f.validate(into.Common())
@@ -83,22 +84,16 @@ func Suite(path string, overrides []string) (f *File, name string, err error) {
 	return peek(path, overrides, "suite", "name the suite, as in suite: NAME")
 }
 
-// Name reads only the name of the study at path.
-func Name(path string, overrides []string) (string, error) {
-	_, name, err := peek(path, overrides, "name", "name the study, as in name: my study")
-	return name, err
-}
-
-// Split reads only the split of the study at path, "" if it has none.
-func Split(path string, overrides []string) (string, error) {
-	f, err := read(path, overrides)
+// Name reads only the name of the study at path, and its split, "" if it has none.
+func Name(path string, overrides []string) (name, split string, err error) {
+	f, name, err := peek(path, overrides, "name", "name the study, as in name: my study")
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	if n := f.root.get("split"); n != nil && n.kind == str {
-		return n.text, nil
+		split = n.text
 	}
-	return "", nil
+	return name, split, nil
 }
 
 // peek reads one text of a study without validating the rest.
@@ -189,10 +184,10 @@ func readFile(path string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, limit+1))
 }
 
-// decode fills the struct from the checked tree, and keeps the canonical form
+// decode fills the struct from the checked values, and keeps the canonical form
 // of the result.
-func (f *File) decode(into any) error {
-	data, err := json.Marshal(f.root.plain())
+func (f *File) decode(values, into any) error {
+	data, err := json.Marshal(values)
 	if err != nil {
 		return Errors{f.Errorf("", "%w", err)}
 	}
@@ -296,37 +291,44 @@ func (f *File) Place(rel string) string {
 	return filepath.Join(f.Dir, rel)
 }
 
-// walk calls with every file that was resolved, and with those in folders that were: where
-// it is, and its path in the study. Hidden files and those of the study's own folder as a
-// whole are left out.
-func (f *File) walk(do func(path, rel string) error) error {
-	for _, rel := range f.Used() {
-		if rel == "" || filepath.Clean(rel) == "." {
-			continue
-		}
-		from := f.Place(rel)
-		err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+// Walk calls with the file at a path of the study, or with every file in the folder there: where
+// it is, and its path in the study. Hidden files in folders are left out, and so are those of the
+// study's own folder as a whole. What does not exist is optional.
+func (f *File) Walk(rel string, do func(path, rel string, d fs.DirEntry) error) error {
+	if rel == "" || filepath.Clean(rel) == "." {
+		return nil
+	}
+	from, err := filepath.EvalSymlinks(f.Place(rel))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+			hidden := err == nil && path != from && strings.HasPrefix(d.Name(), ".")
 			switch {
-			case errors.Is(err, fs.ErrNotExist) && path == from:
-				return nil // optional
-			case err != nil:
+			case hidden && d.IsDir():
+				return fs.SkipDir
+			case err != nil, hidden, d.IsDir():
 				return err
-			case path != from && strings.HasPrefix(d.Name(), "."):
-				if d.IsDir() {
-					return fs.SkipDir
-				}
-				return nil
-			case d.IsDir():
-				return nil
 			}
 			below, err := filepath.Rel(from, path)
 			if err != nil {
 				return err
 			}
-			return do(path, filepath.ToSlash(filepath.Join(rel, below)))
+			return do(path, filepath.ToSlash(filepath.Join(rel, below)), d)
 		})
-		if err != nil {
-			return fmt.Errorf("reading %s: %w", rel, err)
+	}
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", rel, err)
+	}
+	return nil
+}
+
+// walk is Walk for all paths that were resolved.
+func (f *File) walk(do func(path, rel string, d fs.DirEntry) error) error {
+	for _, rel := range f.Used() {
+		if err := f.Walk(rel, do); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -336,13 +338,13 @@ func (f *File) walk(do func(path, rel string) error) error {
 // their sizes and times.
 func (f *File) Stamp() string {
 	h := sha256.New()
-	add := func(path, _ string) error {
+	add := func(path, _ string, _ fs.DirEntry) error {
 		if info, err := os.Stat(path); err == nil {
 			fmt.Fprintf(h, "%q %d %d\n", path, info.Size(), info.ModTime().UnixNano())
 		}
 		return nil
 	}
-	_ = add(f.Path, "")
+	_ = add(f.Path, "", nil)
 	_ = f.walk(add) // an error ends a state too
 	return hex.EncodeToString(h.Sum(nil))
 }
@@ -350,7 +352,7 @@ func (f *File) Stamp() string {
 // Sums returns the SHA-256 of every file that the study reads, by path, sorted; see walk.
 func (f *File) Sums() ([]Sum, error) {
 	var list []Sum
-	err := f.walk(func(path, rel string) error {
+	err := f.walk(func(path, rel string, _ fs.DirEntry) error {
 		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // reading a pipe waits for its writer
 			return fmt.Errorf("%s is not a regular file: remove it", path)
 		}

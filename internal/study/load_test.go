@@ -231,8 +231,8 @@ func TestSuiteAndName(t *testing.T) {
 	if _, got, err := Suite("study.yaml", []string{"suite=atoms"}); got != "atoms" || err != nil {
 		t.Errorf("Suite with override: got %q, %v", got, err)
 	}
-	if got, err := Name("study.yaml", nil); got != "n" || err != nil {
-		t.Errorf("Name: got %q, %v", got, err)
+	if got, split, err := Name("study.yaml", []string{"split=dev"}); got != "n" || split != "dev" || err != nil {
+		t.Errorf("Name: got %q, %q, %v", got, split, err)
 	}
 	for _, tt := range []struct{ yaml, want string }{
 		{"\n# a comment\nname: n\n", `study.yaml:3:1: "suite" is missing: name the suite, as in suite: NAME`},

@@ -83,8 +83,8 @@ func (r *yamlReader) clean(data []byte) (string, error) {
 		if blank > maxBlank { // the scanner's time grows with the square of them
 			return "", r.errorf(i+1, 1, "more than %d empty lines in a row: remove some", maxBlank)
 		}
-		if loc := keyIn(line); loc >= 0 {
-			r.errs.Add(r.errorf(i+1, column(line, loc), secretFound))
+		if keys := findSecrets(line); len(keys) > 0 {
+			r.errs.Add(r.errorf(i+1, column(line, strings.Index(line, keys[0])), secretFound))
 		}
 		for j, c := range line {
 			if _, size := utf8.DecodeRuneInString(line[j:]); c == utf8.RuneError && size == 1 {
@@ -99,15 +99,6 @@ func (r *yamlReader) clean(data []byte) (string, error) {
 }
 
 const secretFound = "this looks like an API key (not shown here): put it into the environment or a .env file, set api_key_env to the name of the variable, and revoke the key if the file was shared"
-
-// keyIn returns the offset of a likely API key in a line, or -1.
-func keyIn(line string) int {
-	secrets := findSecrets(line)
-	if len(secrets) == 0 {
-		return -1
-	}
-	return strings.Index(line, secrets[0])
-}
 
 func column(line string, offset int) int { return utf8.RuneCountInString(line[:offset]) + 1 }
 
@@ -140,9 +131,6 @@ func (r *yamlReader) syntax(s string) (body ast.Node, err error) {
 			return nil, r.errorf(line, col, "a second document starts here: a study is one document; move it to another file or remove ---")
 		}
 		body = doc.Body
-	}
-	if body == nil {
-		return nil, nil
 	}
 	return body, nil
 }

@@ -15,6 +15,7 @@ package study
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"math"
 	"slices"
 
@@ -336,6 +337,28 @@ type AssumedScore struct {
 	Metric   string  `json:"metric" jsonschema:"required,minLength=1"`
 	Value    float64 `json:"value" jsonschema:"required"`
 	Outcomes int     `json:"outcomes,omitempty" jsonschema:"minimum=1,maximum=10000,description=Opportunities per item of a rate (default 1)"`
+}
+
+// A Blind says what is an outsider's own in a kit of a blind validation: the data, and the models
+// of arms.
+type Blind struct {
+	Data []Datum
+	Arms string   // the key of the arms
+	Drop []string // keys that a kit does not have: what the study's authors know of their data
+	// Guide says what the data are and where they belong; Templates are examples of them.
+	// Without a guide, the data are at the paths of the study.
+	Guide     string
+	Templates fs.FS
+}
+
+// A Datum is a key of a study that says where its data are.
+type Datum struct {
+	Key string
+	// In a kit it is this JSON, whose data are at Places; or, if it is "", the study's
+	// value with only the members that Keep names, whose paths are the places.
+	Kit    string
+	Places []string
+	Keep   []string
 }
 
 // Output configures results and reports.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -173,13 +174,7 @@ func (n *node) child(s step) *node {
 	case section:
 		return n.get(s.name)
 	case list:
-		if i, ok := s.index(); ok {
-			if i < len(n.items) {
-				return n.items[i]
-			}
-			return nil
-		}
-		if i, err := n.named(s.name); err == nil && s.bracketed {
+		if i, err := elementFor(n, s, ""); err == nil && i < len(n.items) {
 			return n.items[i]
 		}
 	}
@@ -222,6 +217,29 @@ func joinPath(path, key string) string {
 	}
 	return path + "." + key
 }
+
+// Texts visits every text in a plain JSON value that stands at a path, in the order of keys.
+func Texts(path string, v any, visit func(path, text string)) {
+	switch v := v.(type) {
+	case string:
+		visit(path, v)
+	case []any:
+		for i, element := range v {
+			Texts(elementPath(path, i), element, visit)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			Texts(joinPath(path, key), v[key], visit)
+		}
+	}
+}
+
+// IsCommand reports whether the value at a path is a command, and IsProgram whether it is one or
+// a file of a program.
+func IsCommand(path string) bool { return strings.HasSuffix(path, ".exec") }
+
+// IsProgram is described at [IsCommand].
+func IsProgram(path string) bool { return IsCommand(path) || strings.Contains(path, ".watch[") }
 
 func elementPath(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
@@ -345,13 +363,12 @@ func elementFor(l *node, s step, path string) (int, error) {
 	if !s.bracketed {
 		return 0, fmt.Errorf("%s is a list: give the index of an element, as in %s[0].%s", path, path, s.name)
 	}
-	i, ok := s.index()
-	if !ok {
-		i, err := l.named(s.name)
-		if err != nil {
+	i, numbered := s.index()
+	if !numbered {
+		var err error
+		if i, err = l.named(s.name); err != nil {
 			return 0, fmt.Errorf("%s: %w", path, err)
 		}
-		return i, nil
 	}
 	if i > len(l.items) {
 		return 0, fmt.Errorf("%s has no element [%d]: indices start at 0, and the next new one is [%d]", path, i, len(l.items))

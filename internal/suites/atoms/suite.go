@@ -41,7 +41,7 @@ func Suite() kit.Suite {
 			Secondary: []string{metricAtomPrecision, metricAtomRecall, metricTypes, metricConformance, metricWarnings, metricFabrication, metricOmission, macroOf(metricAtomF1), macroOf(metricEdgeF1), macroOf(metricFaithfulness)},
 			Reads:     2,
 		},
-		Blind: kit.Blind{Data: []kit.Datum{{Key: "data", Keep: []string{"path", "allow_gaps"}}, {Key: "claims", Keep: []string{"path"}}},
+		Blind: study.Blind{Data: []study.Datum{{Key: "data", Keep: []string{"path", "allow_gaps"}}, {Key: "claims", Keep: []string{"path"}}},
 			Arms: "arms", Drop: []string{"judge_quality"}},
 		Study:       func() study.Any { return new(Study) },
 		Open:        kit.Opener(open),

@@ -41,7 +41,7 @@ func Suite() kit.Suite {
 			Reads:     2,
 		},
 		GoldKey: "data.gold",
-		Blind: kit.Blind{Data: []kit.Datum{
+		Blind: study.Blind{Data: []study.Datum{
 			{Key: "data", Kit: `{"source": "directory", "path": "documents"}`, Places: []string{"documents"}},
 			{Key: "schemas", Kit: `"schemas"`, Places: []string{"schemas"}},
 		}, Arms: "arms", Guide: string(guide), Templates: templates},

@@ -31,7 +31,7 @@ func Suite() kit.Suite {
 			Metrics: []eval.Metric{kit.OwnMetric(theScore)},
 			Primary: []string{theScore.Name},
 		},
-		Blind:   kit.Blind{Data: []kit.Datum{{Key: "data", Keep: []string{"path", "columns"}}}, Arms: "arms"},
+		Blind:   study.Blind{Data: []study.Datum{{Key: "data", Keep: []string{"path", "columns"}}}, Arms: "arms"},
 		Study:   func() study.Any { return new(Study) },
 		Open:    kit.Opener(open),
 		Starter: kit.Template(template),

@@ -70,8 +70,7 @@ type Suite struct {
 	// one of them; it is nil for a suite without cases.
 	Cases fs.FS
 	Check func(data []byte) (Result, error)
-	// Blind says what is an outsider's own in a kit of a blind validation.
-	Blind Blind
+	Blind study.Blind
 	// GoldKey is the key of a study that takes gold of people as it was locked, if any.
 	GoldKey string
 	// Explain is nil for suites whose gold is annotated, not computed.
@@ -87,28 +86,6 @@ type Suite struct {
 	Imports   []Import
 	// Appendices are documents about a run and the people in it: scruple soundness appendix.
 	Appendices []Appendix
-}
-
-// Blind says what is an outsider's own in a study of the suite: its data, and the models
-// of its arms.
-type Blind struct {
-	Data []Datum
-	Arms string   // the key of the arms
-	Drop []string // keys that a kit does not have: what the study's authors know of their data
-	// Guide says what the data are and where they belong; Templates are examples of them.
-	// Without a guide, the data are at the paths of the study.
-	Guide     string
-	Templates fs.FS
-}
-
-// A Datum is a key of a study that says where data are.
-type Datum struct {
-	Key string
-	// In a kit it is this JSON, whose data are at Places; or, if it is "", the study's
-	// value with only the members that Keep names, whose paths are the places.
-	Kit    string
-	Places []string
-	Keep   []string
 }
 
 // An Appendix is a document with tables of the report, with people's work, and with what

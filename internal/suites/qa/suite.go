@@ -37,7 +37,7 @@ func Suite() kit.Suite {
 		Study:   func() study.Any { return new(Study) },
 		Open:    kit.Opener(open),
 		Starter: kit.Template(template),
-		Blind:   kit.Blind{Data: []kit.Datum{{Key: "data", Keep: []string{"path", "columns", "match"}}}, Arms: "arms"},
+		Blind:   study.Blind{Data: []study.Datum{{Key: "data", Keep: []string{"path", "columns", "match"}}}, Arms: "arms"},
 		Cases:   shippedCases,
 		Check:   checkCase,
 	}

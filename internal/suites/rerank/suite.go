@@ -24,7 +24,7 @@ func Suite() kit.Suite {
 			Primary:   []string{hits(1)},
 			Secondary: []string{hits(5), metricMRR, metricInvalid},
 		},
-		Blind:   kit.Blind{Data: []kit.Datum{{Key: "data", Keep: []string{"items", "reviews", "users", "requests", "strip"}}}, Arms: "arms"},
+		Blind:   study.Blind{Data: []study.Datum{{Key: "data", Keep: []string{"items", "reviews", "users", "requests", "strip"}}}, Arms: "arms"},
 		Study:   func() study.Any { return new(Study) },
 		Open:    kit.Opener(open),
 		Starter: starterFiles,

@@ -40,7 +40,7 @@ func Suite() kit.Suite {
 			Reads:     1,
 		},
 		GoldKey: "gold.path",
-		Blind: kit.Blind{Data: []kit.Datum{{Key: "data", Keep: []string{"path", "columns"}}, {Key: "gold", Keep: []string{"path", "columns"}}},
+		Blind: study.Blind{Data: []study.Datum{{Key: "data", Keep: []string{"path", "columns"}}, {Key: "gold", Keep: []string{"path", "columns"}}},
 			Arms: "arms", Drop: []string{"practice"}},
 		Study:      func() study.Any { return new(Study) },
 		Open:       kit.Opener(open),

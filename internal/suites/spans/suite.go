@@ -36,7 +36,7 @@ func Suite() kit.Suite {
 			Secondary: []string{metricPrecision, metricRecall, metricPartial, metricTotal, metricErrorRate},
 			Reads:     1,
 		},
-		Blind: kit.Blind{Data: []kit.Datum{{Key: "data", Kit: `[{"path": "data/records.jsonl"}]`, Places: []string{"data/records.jsonl"}}},
+		Blind: study.Blind{Data: []study.Datum{{Key: "data", Kit: `[{"path": "data/records.jsonl"}]`, Places: []string{"data/records.jsonl"}}},
 			Arms: "arms", Drop: []string{"human"}},
 		Study:    func() study.Any { return new(Study) },
 		Open:     kit.Opener(open),
