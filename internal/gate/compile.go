@@ -149,7 +149,7 @@ func (w *walker) Visit(node *ast.Node) {
 	case *ast.UnaryNode:
 		w.Either = w.Either || n.Operator == "!" || n.Operator == "not"
 	case *ast.BinaryNode:
-		w.Either = w.Either || n.Operator == "||" || n.Operator == "or"
+		w.Either = w.Either || n.Operator == "||" || n.Operator == "or" || turns[n.Operator] == n.Operator && (isCondition(n.Left) || isCondition(n.Right))
 		if turned, ok := turns[n.Operator]; ok {
 			w.compare(n.Left, n.Operator, n.Right)
 			w.compare(n.Right, turned, n.Left)
@@ -165,6 +165,20 @@ func (w *walker) Visit(node *ast.Node) {
 			w.err = err
 		}
 	}
+}
+
+// isCondition reports whether an operand is true or false: where two of them differ, either one holds.
+func isCondition(node ast.Node) bool {
+	switch n := node.(type) {
+	case *ast.BoolNode:
+		return true
+	case *ast.BinaryNode:
+		return turns[n.Operator] != "" || slices.Contains([]string{"and", "&&", "or", "||"}, n.Operator)
+	case *ast.CallNode:
+		f, _, err := called(n)
+		return err == nil && f.within != nil
+	}
+	return false
 }
 
 // called returns the function of a call and its names. The last argument of a function
