@@ -112,7 +112,11 @@ func quantitiesOf(e plan.Estimate) Quantities {
 	if e.Calls > 0 && input == 0 && output == 0 {
 		input, margin, output = -1, math.NaN(), -1
 	}
-	return Quantities{e.Trials, e.Calls, input, known(margin), output, known(e.CostUSD), known(e.CostMargin), slices.Sorted(maps.Keys(assumed))}
+	cost, costMargin := known(e.CostUSD), known(e.CostMargin)
+	if cost == nil {
+		costMargin = nil
+	}
+	return Quantities{e.Trials, e.Calls, input, known(margin), output, cost, costMargin, slices.Sorted(maps.Keys(assumed))}
 }
 
 func known(v float64) *float64 {
