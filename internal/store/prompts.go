@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -51,16 +50,9 @@ func (e examples) replace(x *steps) {
 // Examples returns what is recorded of trials in the plan of a run, by the hash of the
 // input of their item, which does not depend on other items.
 func (db *DB) Examples(ctx context.Context, run *Run) ([]Example, error) {
-	return Collect(query(ctx, db, `SELECT p.stage, p.model, t.item, t.arm, t.replicate, p.steps, p.texts
+	return all[Example](ctx, db, `SELECT p.stage, p.model, t.item, t.arm, t.replicate, p.steps, p.texts
 		FROM `+planned+`prompts p ON p.trial = t.id CROSS JOIN items i ON i.run = t.run AND i.item = t.item WHERE `+inPlan+`
-		ORDER BY i.input, t.item, t.arm, t.replicate, p.stage, p.model`, []any{run}, func(rows *sql.Rows) (e Example, err error) {
-		var texts string
-		if err := rows.Scan(&e.Stage, &e.Model, &e.Trial.Item, &e.Trial.Arm, &e.Trial.Replicate, &e.Steps, &texts); err != nil {
-			return e, err
-		}
-		err = json.Unmarshal([]byte(texts), &e.Prompts)
-		return e, err
-	}))
+		ORDER BY i.input, t.item, t.arm, t.replicate, p.stage, p.model`, run)
 }
 
 // FirstAsked returns, of each stage, model and arm, the trial in the order of

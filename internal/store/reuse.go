@@ -156,8 +156,8 @@ func (j *Journal) others(ctx context.Context) (bool, error) {
 	j.taken.mu.Lock()
 	defer j.taken.mu.Unlock()
 	if j.taken.others == nil {
-		var some bool
-		if err := j.db.get(ctx, `SELECT EXISTS (SELECT 1 FROM trials t JOIN calls c ON c.trial = t.id WHERE t.run <> ? OR t.place < 0)`, []any{j.run.N}, &some); err != nil {
+		some, err := one[bool](ctx, j.db, `SELECT EXISTS (SELECT 1 FROM trials t JOIN calls c ON c.trial = t.id WHERE t.run <> ? OR t.place < 0)`, j.run.N)
+		if err != nil {
 			return false, err
 		}
 		archived, err := j.db.archived(ctx)
@@ -175,7 +175,7 @@ func (j *Journal) others(ctx context.Context) (bool, error) {
 func (j *Journal) archived(ctx context.Context) (runs []*Run, err error) {
 	n := -1
 	if j.db.Shared() {
-		if err := j.db.get(ctx, `SELECT count(*) FROM runs WHERE archive IS NOT NULL`, nil, &n); err != nil {
+		if n, err = one[int](ctx, j.db, `SELECT count(*) FROM runs WHERE archive IS NOT NULL`); err != nil {
 			return nil, err
 		}
 	}

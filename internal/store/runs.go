@@ -152,7 +152,7 @@ func (db *DB) SetItems(ctx context.Context, run *Run, items []eval.Item, events 
 	})
 }
 
-const runColumns = `SELECT n, id, study, suite, study_path, study_json, overrides, treatment, replicates, trials, created_at, version, analysed, coalesce(archive, '') FROM runs `
+const runColumns = `SELECT n, id, study, suite, study_path, study_json, overrides, treatment, replicates, trials, created_at, version, analysed, archive FROM runs `
 
 // scanRun reads a run. Folders are moved and copied, so a study of the run's name beside the
 // folder of the store comes before the path that the run recorded. That of a run in a bundle is
@@ -180,23 +180,14 @@ func (db *DB) scanRun(row *sql.Rows) (*Run, error) {
 
 func scanRun(row *sql.Rows) (*Run, error) {
 	var r Run
-	var studyJSON, overrides, treatment, created, archive string
-	err := row.Scan(&r.N, &r.ID, &r.Study, &r.Suite, &r.StudyPath, &studyJSON, &overrides, &treatment, &r.Replicates, &r.Trials,
-		&created, &r.Version, &r.Analysed, &archive)
+	var treatment string
+	err := row.Scan(&r.N, &r.ID, &r.Study, &r.Suite, &r.StudyPath, &r.StudyJSON, column(&r.Overrides), &treatment, &r.Replicates, &r.Trials,
+		column(&r.CreatedAt), &r.Version, &r.Analysed, column(&r.Archive))
 	if err != nil {
-		return nil, err
-	}
-	r.StudyJSON, r.Treatment = []byte(studyJSON), eval.DecodeParts(treatment)
-	if err := json.Unmarshal([]byte(overrides), &r.Overrides); err != nil {
 		return nil, fmt.Errorf("reading run %s: %w", r.ID, err)
 	}
-	if archive != "" {
-		if err := json.Unmarshal([]byte(archive), &r.Archive); err != nil {
-			return nil, fmt.Errorf("reading where run %s is archived: %w", r.ID, err)
-		}
-	}
-	r.CreatedAt, err = time.Parse(time.RFC3339, created)
-	return &r, err
+	r.Treatment = eval.DecodeParts(treatment)
+	return &r, nil
 }
 
 // Run finds a run by its id.
@@ -331,12 +322,12 @@ func (db *DB) Grouped(ctx context.Context, run *Run) (map[string]eval.Item, erro
 	type row struct{ ID, Grouped string }
 	items := map[string]eval.Item{}
 	for r, err := range rows[row](ctx, db, `SELECT item, grouped FROM items WHERE run = ? AND grouped <> '' AND item IN (SELECT item FROM trials WHERE run = ? AND place >= 0)`, run, run) {
-		var in grouped
-		if err == nil {
-			err = json.Unmarshal([]byte(r.Grouped), &in)
-		}
 		if err != nil {
-			return nil, db.explain(fmt.Errorf("item %s: %w", r.ID, err))
+			return nil, err
+		}
+		var in grouped
+		if err := json.Unmarshal([]byte(r.Grouped), &in); err != nil {
+			return nil, fault(db.path, "item %s: %w", r.ID, err)
 		}
 		items[r.ID] = eval.Item{ID: r.ID, Split: in.Split, Cluster: in.Cluster, Strata: in.Strata}
 	}
@@ -385,12 +376,5 @@ func (x *steps) addEvent(run *Run, e Event) {
 
 // Events lists the run's history, oldest first.
 func (db *DB) Events(ctx context.Context, run *Run) ([]Event, error) {
-	return Collect(query(ctx, db, `SELECT at, what, note FROM events WHERE run = ? ORDER BY id`, []any{run.N}, func(row *sql.Rows) (e Event, err error) {
-		var at string
-		if err := row.Scan(&at, &e.What, &e.Note); err != nil {
-			return e, err
-		}
-		e.At, err = time.Parse(time.RFC3339, at)
-		return e, err
-	}))
+	return all[Event](ctx, db, `SELECT at, what, note FROM events WHERE run = ? ORDER BY id`, run.N)
 }
