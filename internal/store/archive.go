@@ -544,7 +544,7 @@ func (db *DB) answering(ctx context.Context, runs []*Run, keys ...string) (list 
 
 // archived lists the runs that are archived.
 func (db *DB) archived(ctx context.Context) ([]*Run, error) {
-	return Collect(query(ctx, db, runColumns+`WHERE archive IS NOT NULL ORDER BY n`, nil, db.scanRun))
+	return Collect(db.runs(ctx, `WHERE archive IS NOT NULL ORDER BY n`))
 }
 
 // keysIn reads the keys of an archive, 8 bytes an answer, once.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -192,7 +193,7 @@ func scanRun(row *sql.Rows) (*Run, error) {
 
 // Run finds a run by its id.
 func (db *DB) Run(ctx context.Context, id string) (*Run, error) {
-	return db.firstRun(ctx, "run "+id, anyRun, `WHERE id = ?`, id)
+	return first(db.runs(ctx, `WHERE id = ?`, id), "run %s in store %s", id, db.path)
 }
 
 // LastRun finds the newest run of a split of a study; the split of a study without
@@ -202,17 +203,9 @@ func (db *DB) LastRun(ctx context.Context, study, split string) (*Run, error) {
 	if split != "" {
 		what = "a " + split + " run of study " + study
 	}
-	return db.firstRun(ctx, what, func(r *Run) bool {
+	for r, err := range db.runs(ctx, `WHERE study = ? ORDER BY n DESC`, study) {
 		var keys struct{ Split string }
-		return json.Unmarshal(r.StudyJSON, &keys) == nil && keys.Split == split
-	}, `WHERE study = ? ORDER BY n DESC`, study)
-}
-
-func anyRun(*Run) bool { return true }
-
-func (db *DB) firstRun(ctx context.Context, what string, is func(*Run) bool, where string, args ...any) (*Run, error) {
-	for r, err := range query(ctx, db, runColumns+where, args, db.scanRun) {
-		if err != nil || is(r) {
+		if err != nil || json.Unmarshal(r.StudyJSON, &keys) == nil && keys.Split == split {
 			return r, err
 		}
 	}
@@ -220,8 +213,10 @@ func (db *DB) firstRun(ctx context.Context, what string, is func(*Run) bool, whe
 }
 
 // Runs lists all runs, oldest first.
-func (db *DB) Runs(ctx context.Context) ([]*Run, error) {
-	return Collect(query(ctx, db, runColumns+`ORDER BY n`, nil, db.scanRun))
+func (db *DB) Runs(ctx context.Context) ([]*Run, error) { return Collect(db.runs(ctx, `ORDER BY n`)) }
+
+func (db *DB) runs(ctx context.Context, where string, args ...any) iter.Seq2[*Run, error] {
+	return query(ctx, db, runColumns+where, args, db.scanRun)
 }
 
 // SetPlan sets the plan of a run read from the store. The trials of the plan must
@@ -358,11 +353,11 @@ func (db *DB) Tags(ctx context.Context, run *Run) ([]string, error) {
 // with an id, it is the other one that had the tag when that run's plan was made: by the order of
 // events, or by the clocks if the run began in an earlier version and its plan did not change.
 func (db *DB) Tagged(ctx context.Context, tag, of string) (*Run, error) {
-	return db.firstRun(ctx, fmt.Sprintf("a run with the tag %q", tag), anyRun, `WHERE n = (SELECT e.run FROM events e JOIN runs r ON r.n = e.run
+	return first(db.runs(ctx, `WHERE n = (SELECT e.run FROM events e JOIN runs r ON r.n = e.run
 		LEFT JOIN runs o ON o.id = ? WHERE e.what = ? AND e.note = ? AND NOT EXISTS (SELECT 1 FROM runs WHERE id = ?) AND (o.n IS NULL OR r.n <> o.n AND
 			(r.n < o.n AND e.at <= o.created_at AND NOT EXISTS (SELECT 1 FROM events p WHERE p.run = o.n AND p.what = ?)
 				OR e.id < (SELECT max(p.id) FROM events p WHERE p.run = o.n AND p.what IN (?, ?))))
-		ORDER BY e.id DESC LIMIT 1)`, of, EventTag, modelText(tag), tag, EventAnswers, EventAnswers, EventPlan)
+		ORDER BY e.id DESC LIMIT 1)`, of, EventTag, modelText(tag), tag, EventAnswers, EventAnswers, EventPlan), "a run with the tag %q in store %s", tag, db.path)
 }
 
 // AddEvent appends to the run's history.

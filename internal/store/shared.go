@@ -80,7 +80,7 @@ func (db *DB) OfWorkers(ctx context.Context) (map[int64]string, error) {
 
 // RunNumbered finds a run by its number.
 func (db *DB) RunNumbered(ctx context.Context, n int64) (*Run, error) {
-	return db.firstRun(ctx, fmt.Sprintf("run %d", n), anyRun, `WHERE n = ?`, n)
+	return first(db.runs(ctx, `WHERE n = ?`, n), "run %d in store %s", n, db.path)
 }
 
 // AskToStop has workers begin nothing more of a run, and give its work back.
