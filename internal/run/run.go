@@ -47,6 +47,7 @@ import (
 	"iter"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -140,8 +141,7 @@ type Engine struct {
 	paces    map[string]Pace
 	calls    *gate         // of all models, whose places calls have until they are durable
 	started  chan struct{} // places for trials that are not waiting
-	open     chan struct{} // places for trials begun, waiting ones included
-	spare    chan func()   // goroutines that computed for a trial, see [within]
+	open     *load         // trials begun, waiting ones included
 	held     *load         // bytes, by trials begun
 	waiting  *load         // calls, for a place at a provider
 	budget   *ledger
@@ -154,7 +154,8 @@ type Engine struct {
 
 	stopping chan struct{}
 	stopOnce sync.Once
-	stopWhy  error // set before stopping is closed
+	stopWhy  error       // set before stopping is closed
+	leaves   atomic.Bool // trials that compute although the context has ended: they are performed again
 }
 
 // New makes an engine. spent is the previous usage of the run.
@@ -163,8 +164,7 @@ func New(s Settings, j Journal, models map[string]*Model, spent Spent, o Observe
 	e := &Engine{settings: s, journal: j, models: models, gates: map[string]*gate{}, lines: map[string]*line{}, paces: map[string]Pace{},
 		calls:    newGate(s.Concurrency),
 		started:  make(chan struct{}, s.Concurrency+8),
-		open:     make(chan struct{}, 8*s.Concurrency+64),
-		spare:    make(chan func()),
+		open:     newLoad(8*s.Concurrency + 64),
 		held:     newLoad(mostHeld),
 		budget:   &ledger{budget: s.Budget, spent: spent, begun: spent.Calls, most: s.Session, draw: s.Draw},
 		watch:    &watch{observer: o},
@@ -225,7 +225,7 @@ func (e *Engine) stopped() bool {
 // Perform performs trials and records their outcomes.
 func (e *Engine) Perform(ctx context.Context, bench eval.Bench, planned []ArmPlan, tasks iter.Seq2[Task, error]) error {
 	return e.each(ctx, eval.StageRun, planned, tasks, bench.Capabilities().Weight, func(ctx context.Context, t Task, ask *asker) (result, error) {
-		outcome, err := within(ctx, e.spare, func() (eval.Outcome, error) { return bench.Perform(ctx, t.Trial, ask) })
+		outcome, err := bench.Perform(ctx, t.Trial, ask)
 		var call *CallError
 		var changed *MismatchError
 		switch {
@@ -242,49 +242,6 @@ func (e *Engine) Perform(ctx context.Context, bench eval.Bench, planned []ArmPla
 	})
 }
 
-// within computes something for a trial, and returns soon after the context has ended: a local
-// arm, or a judge that is a rule, may compute for long without looking at it. What is given up is
-// computed again when the run resumes. Requests do look at it, so they have time to be recorded.
-// It computes on a spare goroutine, as a new one grows its stack again.
-func within[T any](ctx context.Context, spare chan func(), compute func() (T, error)) (T, error) {
-	const forRequests = time.Second
-	type computed struct {
-		value T
-		err   error
-	}
-	finished := make(chan computed, 1)
-	next := func() {
-		value, err := compute()
-		finished <- computed{value, err}
-	}
-	select {
-	case spare <- next:
-	default:
-		go func() {
-			for next != nil {
-				next()
-				select {
-				case next = <-spare:
-				case <-ctx.Done():
-					next = nil
-				}
-			}
-		}()
-	}
-	select {
-	case c := <-finished:
-		return c.value, c.err
-	case <-ctx.Done():
-	}
-	select {
-	case c := <-finished:
-		return c.value, c.err
-	case <-time.After(forRequests):
-		var none T
-		return none, context.Cause(ctx)
-	}
-}
-
 // Judge judges the outcomes of trials and records the verdicts. Trials of arms
 // without judges are recorded without any.
 func (e *Engine) Judge(ctx context.Context, bench eval.Bench, planned []ArmPlan, tasks iter.Seq2[Task, error]) error {
@@ -296,7 +253,7 @@ func (e *Engine) Judge(ctx context.Context, bench eval.Bench, planned []ArmPlan,
 		var verdicts []eval.Verdict
 		if judged[t.Trial.Arm] {
 			var err error
-			if verdicts, err = within(ctx, e.spare, func() ([]eval.Verdict, error) { return bench.Judge(ctx, t.Trial, t.Outcome, ask) }); err != nil {
+			if verdicts, err = bench.Judge(ctx, t.Trial, t.Outcome, ask); err != nil {
 				return result{}, err
 			}
 		}
@@ -361,6 +318,11 @@ func (e *Engine) each(ctx context.Context, stage eval.Stage, planned []ArmPlan, 
 			}
 		}
 	}, func(c cell) { e.end(c.bytes) })
+	wait := func() {
+		if !workers.wait(ctx) {
+			e.leaves.Store(true)
+		}
+	}
 	start := func(group []Task) bool {
 		c := cell{tasks: group}
 		if weight != nil {
@@ -377,12 +339,15 @@ func (e *Engine) each(ctx context.Context, stage eval.Stage, planned []ArmPlan, 
 		startAll = e.byItem
 	}
 	inTurn := e.settings.Delay > 0 && stage == eval.StageRun // a judge reads answers that exist
-	ended := startAll(cells(tasks, inTurn), start, workers.wait)
+	ended := startAll(cells(tasks, inTurn), start, wait)
 	if ended != nil && !errors.Is(ended, ErrSessionEnd) {
 		fail(ended)
 		ended = nil
 	}
+	wait()
 	workers.end()
+	mu.Lock()
+	defer mu.Unlock()
 	switch {
 	case first != nil:
 		return first
@@ -463,6 +428,9 @@ func (e *Engine) one(ctx context.Context, stage eval.Stage, t Task, place *seat,
 	defer h.end()
 	ask := &asker{engine: e, seat: place, trial: t.Trial, stage: stage, lookup: t.Called, again: t.Again, health: h}
 	r, err := do(ctx, t, ask)
+	if e.leaves.Load() {
+		err = ErrStopped
+	}
 	if err != nil {
 		return ask.sent.Load(), err
 	}
@@ -508,41 +476,26 @@ func cells(tasks iter.Seq2[Task, error], sequential bool) iter.Seq2[[]Task, erro
 	}
 }
 
-// begin acquires what a trial of that size takes, unless the run stops first.
+// begin acquires what a trial of that size takes, unless the run stops first: then no other trial
+// begins.
 func (e *Engine) begin(ctx context.Context, bytes int) bool {
-	if !e.wait(ctx, e.waiting, 0) || !e.wait(ctx, e.held, bytes) {
-		return false
-	}
-	if !e.take(ctx, e.open) {
-		e.held.release(bytes)
-		return false
-	}
-	if !e.take(ctx, e.started) {
-		<-e.open
-		e.held.release(bytes)
-		return false
-	}
-	return true
-}
-
-// end releases what begin acquired.
-func (e *Engine) end(bytes int) {
-	<-e.started
-	<-e.open
-	e.held.release(bytes)
-}
-
-func (e *Engine) take(ctx context.Context, places chan struct{}) bool {
-	if e.stopped() {
+	if !e.wait(ctx, e.waiting, 0) || !e.wait(ctx, e.held, bytes) || !e.wait(ctx, e.open, 1) || e.stopped() || ctx.Err() != nil {
 		return false
 	}
 	select {
-	case places <- struct{}{}:
+	case e.started <- struct{}{}:
 		return true
 	case <-e.stopping:
 	case <-ctx.Done():
 	}
 	return false
+}
+
+// end releases what begin acquired.
+func (e *Engine) end(bytes int) {
+	<-e.started
+	e.open.release(1)
+	e.held.release(bytes)
 }
 
 // A seat is the place of a running trial. While any of its steps waits, another
