@@ -88,9 +88,10 @@ func (l *ledger) add(u eval.Usage, cost float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.spent.Tokens += u.TotalInput() + u.TotalOutput()
-	l.spent.Cost += orZero(cost)
 	if math.IsNaN(cost) {
 		l.spent.Unpriced++
+	} else {
+		l.spent.Cost += cost
 	}
 	if u.Uncounted {
 		l.spent.Uncounted++

@@ -96,6 +96,20 @@ type Model struct {
 	Reuse bool
 }
 
+// A connection is a model with what limits its calls.
+type connection struct {
+	*Model
+	*group
+	pace Pace
+}
+
+// A group is what models that slow down together share.
+type group struct {
+	gate    *gate
+	line    line
+	closing Closing
+}
+
 // Settings control the execution of a plan.
 type Settings struct {
 	Concurrency int
@@ -135,10 +149,8 @@ var ErrSessionEnd = errors.New("end of the session")
 type Engine struct {
 	settings Settings
 	journal  Journal
-	models   map[string]*Model
-	gates    map[string]*gate
-	lines    map[string]*line // by group, as the gates
-	paces    map[string]Pace
+	models   map[string]*connection
+	groups   map[string]*group
 	calls    *gate         // of all models, whose places calls have until they are durable
 	started  chan struct{} // places for trials that are not waiting
 	open     *load         // trials begun, waiting ones included
@@ -161,7 +173,7 @@ type Engine struct {
 // New makes an engine. spent is the previous usage of the run.
 func New(s Settings, j Journal, models map[string]*Model, spent Spent, o Observer) *Engine {
 	s.Concurrency = max(1, s.Concurrency)
-	e := &Engine{settings: s, journal: j, models: models, gates: map[string]*gate{}, lines: map[string]*line{}, paces: map[string]Pace{},
+	e := &Engine{settings: s, journal: j, models: map[string]*connection{}, groups: map[string]*group{},
 		calls:    newGate(s.Concurrency),
 		started:  make(chan struct{}, s.Concurrency+8),
 		open:     newLoad(8*s.Concurrency + 64),
@@ -169,24 +181,22 @@ func New(s Settings, j Journal, models map[string]*Model, spent Spent, o Observe
 		budget:   &ledger{budget: s.Budget, spent: spent, begun: spent.Calls, most: s.Session, draw: s.Draw},
 		watch:    &watch{observer: o},
 		stopping: make(chan struct{})}
-	closings := map[string]*Closing{}
 	for id, m := range models {
-		ceiling := s.Concurrency
-		if m.Concurrency > 0 {
-			ceiling = min(ceiling, m.Concurrency)
+		g := e.groups[m.Group]
+		if g == nil {
+			g = &group{gate: newGate(s.Concurrency)}
+			e.groups[m.Group] = g
 		}
-		if g := e.gates[m.Group]; g == nil || ceiling < g.ceiling {
-			e.gates[m.Group] = newGate(ceiling)
+		if m.Concurrency > 0 && m.Concurrency < g.gate.ceiling {
+			g.gate = newGate(m.Concurrency)
 		}
-		e.lines[m.Group] = &line{}
-		if closings[m.Group] == nil {
-			closings[m.Group] = &Closing{}
+		c := &connection{m, g, m.Pace}
+		if m.Pace == nil {
+			c.pace = newPace(&g.closing, m.RequestsPerMinute, m.TokensPerMinute)
 		}
-		if e.paces[id] = m.Pace; m.Pace == nil {
-			e.paces[id] = newPace(closings[m.Group], m.RequestsPerMinute, m.TokensPerMinute)
-		}
+		e.models[id] = c
 	}
-	e.waiting = newLoad(s.Concurrency * max(1, len(e.gates)))
+	e.waiting = newLoad(s.Concurrency * max(1, len(e.groups)))
 	return e
 }
 
@@ -208,8 +218,8 @@ func (e *Engine) Spent() Spent { return e.budget.total() }
 // Share lets the engine use one of n parts of the calls in flight that its limits allow.
 func (e *Engine) Share(n int) {
 	e.calls.share(n)
-	for _, g := range e.gates {
-		g.share(n)
+	for _, g := range e.groups {
+		g.gate.share(n)
 	}
 }
 
