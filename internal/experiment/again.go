@@ -288,7 +288,7 @@ func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error 
 		}
 		return errors.Join(err, r.keepFirst(ctx))
 	}
-	if err := r.db.Retire(ctx, r.Record, n.retired); err != nil {
+	if err := r.db.Retire(ctx, r.Record, n.retired, store.Unusable); err != nil {
 		return err
 	}
 	items, err := r.db.Items(ctx, r.Record)

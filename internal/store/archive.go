@@ -421,7 +421,7 @@ func (db *DB) keysOf(ctx context.Context, run *Run) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
 		var keys []int64
 		if err := visit(ctx, db, `SELECT c.key FROM `+planned+`calls c ON c.trial = t.id WHERE t.run = ? AND c.error_kind = '' AND c.source IS NULL AND t.question <> ?`,
-			[]any{run, distrusted}, func(key string) { keys = append(keys, keyHash(key)) }); err != nil {
+			[]any{run, Distrusted}, func(key string) { keys = append(keys, keyHash(key)) }); err != nil {
 			yield(nil, err)
 			return
 		}

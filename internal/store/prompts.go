@@ -20,13 +20,6 @@ type Prompt struct {
 	Text string `json:"text"`
 }
 
-// examples replace those of a trial in a stage.
-type examples struct {
-	trial int64
-	stage eval.Stage
-	list  []Example
-}
-
 // Examples records what models were asked in a stage of a trial, instead of what is
 // recorded of it. It does not wait for the disk; an outcome or verdict that is recorded
 // later is not on disk without it.
@@ -35,15 +28,16 @@ func (j *Journal) Examples(t eval.Trial, stage eval.Stage, list []Example) error
 	if err != nil {
 		return err
 	}
-	return j.later(examples{id, stage, list}.replace)
+	return j.later(func(x *steps) { x.putExamples(id, stage, list) })
 }
 
-func (e examples) replace(x *steps) {
-	x.exec(`DELETE FROM prompts WHERE trial = ? AND stage = ?`, e.trial, string(e.stage))
-	for _, asked := range e.list {
+// putExamples replaces those of a trial in a stage.
+func (x *steps) putExamples(trial int64, stage eval.Stage, list []Example) {
+	x.exec(`DELETE FROM prompts WHERE trial = ? AND stage = ?`, trial, string(stage))
+	for _, asked := range list {
 		texts, err := json.Marshal(asked.Prompts)
 		x.fail(err)
-		x.exec(`INSERT INTO prompts (trial, stage, model, steps, texts) VALUES (?,?,?,?,?)`, e.trial, string(e.stage), asked.Model, asked.Steps, modelText(texts))
+		x.exec(`INSERT INTO prompts (trial, stage, model, steps, texts) VALUES (?,?,?,?,?)`, trial, string(stage), asked.Model, asked.Steps, modelText(texts))
 	}
 }
 
@@ -72,5 +66,5 @@ func (db *DB) PutExamples(ctx context.Context, run *Run, t eval.Trial, stage eva
 	if err != nil || run.Archive != nil {
 		return err
 	}
-	return db.rewrite(ctx, run, examples{id, stage, list}.replace)
+	return db.rewrite(ctx, run, func(x *steps) { x.putExamples(id, stage, list) })
 }

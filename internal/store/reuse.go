@@ -123,7 +123,7 @@ func (db *DB) Foresee(ctx context.Context, run *Run, p Plan) (j *Journal, err er
 func candidates(run *Run, c *eval.Call, other, shared bool) (text string, args []any) {
 	text = `SELECT c.id, t.item, t.arm, t.replicate, r.id, c.parts, r.n FROM calls c CROSS JOIN trials t ON t.id = c.trial CROSS JOIN runs r ON r.n = t.run
 		WHERE c.key IN (?, ?) AND c.stage = ? AND c.error_kind = '' AND c.source IS NULL AND t.question <> ? AND c.id > ?`
-	args = append(anys(keys(c)), string(c.Stage), distrusted, c.After)
+	args = append(anys(keys(c)), string(c.Stage), Distrusted, c.After)
 	column, step := `c.step`, c.Step
 	if c.Stage == eval.StageJudge {
 		text += ` AND NOT EXISTS (SELECT 1 FROM calls a WHERE a.trial = c.trial AND a.stage = c.stage AND a.step = c.step || '` + eval.AskedAgain + `')`
