@@ -349,15 +349,10 @@ type Progress struct {
 	Usage
 }
 
-// Usage is that of a run, trials included that left its plan. Requests in flight, or
-// interrupted by a crash, count as estimated.
+// Usage is that of a run.
 type Usage struct {
-	Calls     int // requests sent, retries included
-	Tokens    int
-	Cost      float64
+	eval.Spent
 	Estimated int // answers whose usage is estimated
-	Unpriced  int // requests of unknown cost, which Cost lacks
-	Uncounted int // answered calls that do not say how many tokens they took, which Tokens lacks
 }
 
 // ToJudge counts the trials whose judging is pending.
@@ -407,8 +402,8 @@ func (db *DB) Progress(ctx context.Context, run *Run) (*Progress, error) {
 // Usage reads what a run has used. A request that was not answered in time or not readably may be
 // paid: it counts as estimated.
 func (db *DB) Usage(ctx context.Context, run *Run) (u Usage, err error) {
-	u, err = one[Usage](ctx, db, `SELECT 0, coalesce(sum(`+tokensIn+` + `+tokensOut+`), 0), total(cost_usd), count(*) FILTER (WHERE usage_flags & 4 <> 0),
-		count(*) FILTER (WHERE cost_usd IS NULL AND error_kind = ''), `+uncounted+`
+	u, err = one[Usage](ctx, db, `SELECT 0, coalesce(sum(`+tokensIn+` + `+tokensOut+`), 0), total(cost_usd),
+		count(*) FILTER (WHERE cost_usd IS NULL AND error_kind = ''), `+uncounted+`, count(*) FILTER (WHERE usage_flags & 4 <> 0)
 		FROM `+planned+`calls c ON c.trial = t.id WHERE t.run = ? AND c.source IS NULL`, run)
 	if err != nil {
 		return u, err
