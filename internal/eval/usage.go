@@ -49,6 +49,16 @@ type Reuse struct {
 	Planned int `json:"planned,omitempty"`
 }
 
+// Spent is the usage of a run, of trials included that left its plan. Requests in flight, or
+// interrupted by a crash, count as estimated.
+type Spent struct {
+	Calls     int // requests sent, retries included
+	Tokens    int
+	Cost      float64 // US dollars, of the calls with a known cost
+	Unpriced  int     // requests of unknown cost that were answered or may be paid
+	Uncounted int     // answered calls that do not say how many tokens they took
+}
+
 // Lost are requests without an answer that may be paid, with what they are estimated to take, or say
 // that they took.
 type Lost struct {

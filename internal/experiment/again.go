@@ -292,7 +292,7 @@ func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error 
 		}
 		return errors.Join(err, r.keepFirst(ctx))
 	}
-	err = r.db.Retire(ctx, r.Record, n.retired)
+	err = r.db.Retire(ctx, r.Record, n.retired, store.Unusable)
 	items, errItems := r.db.Items(ctx, r.Record)
 	if err := cmp.Or(err, errItems); err != nil {
 		return err

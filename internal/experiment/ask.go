@@ -349,7 +349,7 @@ func (r *Run) checkPrograms(ctx context.Context, performed func(seq int) bool) e
 	}
 	return errors.Join(
 		discipline.NotAllowed("the program of arm %s changed while the run asked it, so its answers may be of two programs and are not used: run the same command again to ask it anew", strings.Join(names, ", ")),
-		r.db.Distrust(ctx, r.Record, trials))
+		r.db.Retire(ctx, r.Record, trials, store.Distrusted))
 }
 
 // stopOn stops the engine when an error arrives, until the returned function is

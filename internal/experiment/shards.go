@@ -118,7 +118,4 @@ func (r *Run) CheckPrograms(ctx context.Context, s Shard) error {
 func (l *Left) Part() Part { return l.part }
 
 // Spent returns what the run had spent.
-func (l *Left) Spent() run.Spent {
-	p := l.progress
-	return run.Spent{Calls: p.Calls, Tokens: p.Tokens, Cost: p.Cost, Unpriced: p.Unpriced, Uncounted: p.Uncounted}
-}
+func (l *Left) Spent() run.Spent { return l.progress.Spent }

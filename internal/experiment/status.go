@@ -210,7 +210,7 @@ func shortStatus(ctx context.Context, db *store.DB, r *store.Run) (Status, error
 		if db.Writing(ctx, r) {
 			s.State = "started"
 		}
-		s.Exhausted = Exhausted(r, run.Spent{Calls: p.Calls, Tokens: p.Tokens, Cost: p.Cost})
+		s.Exhausted = Exhausted(r, p.Spent)
 	case s.Failed > 0 || s.JudgeFailed > 0:
 		s.State = "failures"
 	default:

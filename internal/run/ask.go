@@ -222,10 +222,10 @@ const soon = time.Second
 
 // send sends the request until it has an answer, no retry is left, or the run
 // stops. It records the result before it returns.
-func (a *asker) send(ctx context.Context, m *Model, r *eval.Request, call *eval.Call) error {
+func (a *asker) send(ctx context.Context, m *connection, r *eval.Request, call *eval.Call) error {
 	e := a.engine
 	estimate := estimateOf(r, a.stage)
-	begun, answered := e.lines[m.Group].count()
+	begun, answered := m.line.count()
 	patience := LongestWait
 	for try := 0; ; try++ {
 		failure, err := a.attempt(ctx, m, r, call, estimate)
@@ -233,7 +233,7 @@ func (a *asker) send(ctx context.Context, m *Model, r *eval.Request, call *eval.
 			return err
 		}
 		fresh, dead := a.unheard(m, failure)
-		replies, answers := e.lines[m.Group].count()
+		replies, answers := m.line.count()
 		if tooBusy(failure.Kind) && !failure.Unanswered && failure.RetryAfter > 0 && answers > answered && patience > 0 && len(e.settings.Retries) > 0 {
 			// The provider answers as fast as it likes, one call after the other. A request that it never takes,
 			// such as one above its tokens per minute, must not hold up the others.
@@ -278,28 +278,26 @@ func (a *asker) refusedOnce(failure *model.Error) bool {
 
 // unheard reports whether nobody has answered in this session, and whether nobody
 // is going to. An item may crash a pipeline, but not one that answered before.
-func (a *asker) unheard(m *Model, failure *model.Error) (fresh, dead bool) {
-	l := a.engine.lines[m.Group]
+func (a *asker) unheard(m *connection, failure *model.Error) (fresh, dead bool) {
 	if failure.Unreachable || failure.Exited && !a.health.isProven() {
-		return l.miss()
+		return m.line.miss()
 	}
 	if !failure.Exited {
-		l.heard(false)
+		m.line.heard(false)
 	}
 	return false, false
 }
 
 // attempt sends the request once. It returns a failure that may be retried, or a
 // final result: a nil error means the answer is on disk.
-func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *eval.Call, estimate eval.Usage) (*model.Error, error) {
+func (a *asker) attempt(ctx context.Context, m *connection, r *eval.Request, call *eval.Call, estimate eval.Usage) (*model.Error, error) {
 	e := a.engine
-	g := e.gates[m.Group]
-	generation, ok := a.admit(ctx, g, e.paces[r.Model])
+	generation, ok := a.admit(ctx, m)
 	if !ok {
 		return nil, ErrStopped
 	}
 	ended := unsaid
-	defer func() { g.leave(generation, ended) }()
+	defer func() { m.gate.leave(generation, ended) }()
 	if _, ok := e.calls.enter(ctx, e.stopping); !ok {
 		return nil, ErrStopped
 	}
@@ -336,7 +334,7 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 	call.LatencyMS = latency
 	if err == nil {
 		ended = took
-		return nil, e.answer(call, m, e.paces[r.Model], response, estimate)
+		return nil, e.answer(call, m, response, estimate)
 	}
 	if ctx.Err() != nil { // canceled by us: not recorded
 		return nil, ErrStopped
@@ -348,7 +346,7 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 	if tooBusy(failure.Kind) {
 		ended = tooMuch
 		if failure.RetryAfter <= LongestWait { // else this call fails, and others may not
-			e.paces[r.Model].Refused(failure.RetryAfter)
+			m.pace.Refused(failure.RetryAfter)
 		}
 	}
 	paid := failure.Unanswered
@@ -358,14 +356,14 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 		last.Tokens, last.CostUSD = stated.TotalInput()+stated.TotalOutput(), costOf(m, stated)
 	}
 	if paid || failure.Kind == eval.ErrTimeout || failure.Kind == eval.ErrMalformed { // it may be paid
-		e.paces[r.Model].Used(estimate)
+		m.pace.Used(estimate)
 		e.budget.add(estimate, costOf(m, estimate))
 	}
 	return failure, e.attemptFailed(call, failure.Kind, !paid)
 }
 
 // answer records the answer to a call.
-func (e *Engine) answer(call *eval.Call, m *Model, pace Pace, response eval.Response, estimate eval.Usage) error {
+func (e *Engine) answer(call *eval.Call, m *connection, response eval.Response, estimate eval.Usage) error {
 	response.Usage = credible(response.Usage)
 	if m.Cost != nil {
 		countMissing(&response, estimate)
@@ -374,7 +372,7 @@ func (e *Engine) answer(call *eval.Call, m *Model, pace Pace, response eval.Resp
 		call.Sent[len(call.Sent)-1].Ended = true
 	}
 	call.Response, call.CostUSD = response, costOf(m, response.Usage)
-	e.lines[m.Group].heard(true)
+	m.line.heard(true)
 	if t := response.Taken; t != nil { // it was paid in its run
 		call.CostUSD, call.LatencyMS, call.Source, call.SourceNumber = t.CostUSD, 1000*t.Seconds, t.Call, t.Run
 		if t.Given {
@@ -382,7 +380,7 @@ func (e *Engine) answer(call *eval.Call, m *Model, pace Pace, response eval.Resp
 		}
 		e.watch.reused()
 	} else {
-		pace.Used(response.Usage)
+		m.pace.Used(response.Usage)
 		e.budget.add(response.Usage, call.CostUSD)
 		e.watch.answered(call)
 	}
@@ -416,9 +414,9 @@ func (e *Engine) giveUp(call *eval.Call, modelID string, failure *model.Error) e
 }
 
 // admit waits for the model's limits and frees the trial's place meanwhile.
-func (a *asker) admit(ctx context.Context, g *gate, p Pace) (generation int, ok bool) {
-	if p.Free() {
-		if generation, ok = g.tryEnter(); ok {
+func (a *asker) admit(ctx context.Context, m *connection) (generation int, ok bool) {
+	if m.pace.Free() {
+		if generation, ok = m.gate.tryEnter(); ok {
 			return generation, true
 		}
 	}
@@ -426,11 +424,11 @@ func (a *asker) admit(ctx context.Context, g *gate, p Pace) (generation int, ok 
 	waiting.add(1)
 	defer waiting.release(1)
 	a.seat.park(func() bool {
-		for p.Wait(ctx, stopping) {
-			if generation, ok = g.enter(ctx, stopping); !ok || p.Open() {
+		for m.pace.Wait(ctx, stopping) {
+			if generation, ok = m.gate.enter(ctx, stopping); !ok || m.pace.Open() {
 				break
 			}
-			g.leave(generation, unsaid)
+			m.gate.leave(generation, unsaid)
 			ok = false
 		}
 		return ok
@@ -438,7 +436,7 @@ func (a *asker) admit(ctx context.Context, g *gate, p Pace) (generation int, ok 
 	return generation, ok
 }
 
-func (e *Engine) complete(ctx context.Context, m *Model, r *eval.Request) (eval.Response, float64, error) {
+func (e *Engine) complete(ctx context.Context, m *connection, r *eval.Request) (eval.Response, float64, error) {
 	if timeout := e.settings.Timeout; timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, timeout)
@@ -449,16 +447,8 @@ func (e *Engine) complete(ctx context.Context, m *Model, r *eval.Request) (eval.
 	return response, float64(time.Since(begun).Microseconds()) / 1000, err
 }
 
-// orZero returns a cost, or 0 if it is unknown.
-func orZero(cost float64) float64 {
-	if math.IsNaN(cost) {
-		return 0
-	}
-	return cost
-}
-
 // costOf is the cost of an answer, NaN if it is unknown.
-func costOf(m *Model, u eval.Usage) float64 {
+func costOf(m *connection, u eval.Usage) float64 {
 	switch {
 	case m.Stored:
 		return 0

@@ -19,13 +19,7 @@ type Budget struct {
 }
 
 // Spent is the usage of a run.
-type Spent struct {
-	Calls     int // requests sent, retries included
-	Tokens    int
-	Cost      float64 // US dollars, of the calls with a known cost
-	Unpriced  int     // requests of unknown cost that were answered or may be paid
-	Uncounted int     // answered calls that do not say how many tokens they took
-}
+type Spent = eval.Spent
 
 // A ledger adds up usage. Calls are counted before they are sent. Tokens and cost
 // are known only afterwards, so calls in flight can exceed those two limits.
@@ -88,9 +82,10 @@ func (l *ledger) add(u eval.Usage, cost float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.spent.Tokens += u.TotalInput() + u.TotalOutput()
-	l.spent.Cost += orZero(cost)
 	if math.IsNaN(cost) {
 		l.spent.Unpriced++
+	} else {
+		l.spent.Cost += cost
 	}
 	if u.Uncounted {
 		l.spent.Uncounted++

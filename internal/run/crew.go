@@ -1,8 +1,10 @@
 package run
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // A cell is tasks that run in sequence, and the bytes that they hold.
@@ -19,7 +21,6 @@ type crew struct {
 	next    chan cell
 	idle    atomic.Int64   // workers that receive next
 	begun   sync.WaitGroup // cells
-	workers sync.WaitGroup
 }
 
 func newCrew(work, release func(cell)) *crew {
@@ -34,12 +35,12 @@ func (c *crew) begin(x cell) {
 		c.next <- x
 		return
 	}
-	c.workers.Go(func() {
+	go func() {
 		c.do(x)
 		for x := range c.next {
 			c.do(x)
 		}
-	})
+	}()
 }
 
 func (c *crew) do(x cell) {
@@ -49,11 +50,28 @@ func (c *crew) do(x cell) {
 	c.release(x)
 }
 
-// wait waits for the cells begun so far.
-func (c *crew) wait() { c.begun.Wait() }
-
-// end waits for all cells and ends the workers.
-func (c *crew) end() {
-	close(c.next)
-	c.workers.Wait()
+// wait waits for the cells begun so far, but not for long after the context has ended: a local arm,
+// or a judge that is a rule, may compute without looking at it. Requests do look at it, so they have
+// time to be recorded. It reports whether the cells ended.
+func (c *crew) wait(ctx context.Context) bool {
+	const forRequests = time.Second
+	ended := make(chan struct{})
+	go func() {
+		c.begun.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return true
+	case <-ctx.Done():
+	}
+	select {
+	case <-ended:
+		return true
+	case <-time.After(forRequests):
+		return false
+	}
 }
+
+// end ends the workers, each after its cell.
+func (c *crew) end() { close(c.next) }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -146,27 +145,25 @@ type Pace interface {
 
 // A Closing is until when a provider wants no request to a model. The zero value is open.
 type Closing struct {
-	until atomic.Pointer[time.Time] // by the monotonic clock
+	mu    sync.Mutex
+	until time.Time // by the monotonic clock
 }
 
 // Left returns how long the model is closed still: not at all if it is not positive.
 func (c *Closing) Left() time.Duration {
-	if until := c.until.Load(); until != nil {
-		return time.Until(*until)
-	}
-	return 0
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Until(c.until)
 }
 
 func (c *Closing) Open() bool { return c.Left() <= 0 }
 
 // Refused closes the model for a time, unless it is closed for longer.
 func (c *Closing) Refused(wait time.Duration) {
-	until := time.Now().Add(wait)
-	for {
-		now := c.until.Load()
-		if now != nil && !until.After(*now) || c.until.CompareAndSwap(now, &until) {
-			return
-		}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if until := time.Now().Add(wait); until.After(c.until) {
+		c.until = until
 	}
 }
 

@@ -7,18 +7,13 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// deterministic reports whether a request to a model asks for the most likely
-// answer. Asked again, it is the same question. External pipelines are not: they
-// receive the item and the replicate.
-func deterministic(r *eval.Request) bool {
-	return r.Sampling.Temperature != nil && *r.Sampling.Temperature == 0 && len(r.Payload) == 0
-}
-
 // Posed returns a request as a trial asks it in a stage, and whether its answer is shared:
-// equal questions to a judge at temperature 0 are one, whatever the item and replicate.
+// equal questions to a judge at temperature 0, which asks for the most likely answer, are one,
+// whatever the item and replicate. External pipelines receive both.
 func Posed(r eval.Request, t eval.Trial, stage eval.Stage) (_ eval.Request, shared bool) {
 	r.Replicate = t.Replicate
-	if shared = stage == eval.StageJudge && deterministic(&r); shared {
+	likeliest := r.Sampling.Temperature != nil && *r.Sampling.Temperature == 0
+	if shared = stage == eval.StageJudge && likeliest && len(r.Payload) == 0; shared {
 		r.Item, r.Replicate = "", 0 // not sent: what is sent is one question
 	}
 	return r, shared

@@ -47,6 +47,7 @@ import (
 	"iter"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -95,6 +96,20 @@ type Model struct {
 	Reuse bool
 }
 
+// A connection is a model with what limits its calls.
+type connection struct {
+	*Model
+	*group
+	pace Pace
+}
+
+// A group is what models that slow down together share.
+type group struct {
+	gate    *gate
+	line    line
+	closing Closing
+}
+
 // Settings control the execution of a plan.
 type Settings struct {
 	Concurrency int
@@ -134,14 +149,11 @@ var ErrSessionEnd = errors.New("end of the session")
 type Engine struct {
 	settings Settings
 	journal  Journal
-	models   map[string]*Model
-	gates    map[string]*gate
-	lines    map[string]*line // by group, as the gates
-	paces    map[string]Pace
+	models   map[string]*connection
+	groups   map[string]*group
 	calls    *gate         // of all models, whose places calls have until they are durable
 	started  chan struct{} // places for trials that are not waiting
-	open     chan struct{} // places for trials begun, waiting ones included
-	spare    chan func()   // goroutines that computed for a trial, see [within]
+	open     *load         // trials begun, waiting ones included
 	held     *load         // bytes, by trials begun
 	waiting  *load         // calls, for a place at a provider
 	budget   *ledger
@@ -154,39 +166,37 @@ type Engine struct {
 
 	stopping chan struct{}
 	stopOnce sync.Once
-	stopWhy  error // set before stopping is closed
+	stopWhy  error       // set before stopping is closed
+	leaves   atomic.Bool // trials that compute although the context has ended: they are performed again
 }
 
 // New makes an engine. spent is the previous usage of the run.
 func New(s Settings, j Journal, models map[string]*Model, spent Spent, o Observer) *Engine {
 	s.Concurrency = max(1, s.Concurrency)
-	e := &Engine{settings: s, journal: j, models: models, gates: map[string]*gate{}, lines: map[string]*line{}, paces: map[string]Pace{},
+	e := &Engine{settings: s, journal: j, models: map[string]*connection{}, groups: map[string]*group{},
 		calls:    newGate(s.Concurrency),
 		started:  make(chan struct{}, s.Concurrency+8),
-		open:     make(chan struct{}, 8*s.Concurrency+64),
-		spare:    make(chan func()),
+		open:     newLoad(8*s.Concurrency + 64),
 		held:     newLoad(mostHeld),
 		budget:   &ledger{budget: s.Budget, spent: spent, begun: spent.Calls, most: s.Session, draw: s.Draw},
 		watch:    &watch{observer: o},
 		stopping: make(chan struct{})}
-	closings := map[string]*Closing{}
 	for id, m := range models {
-		ceiling := s.Concurrency
-		if m.Concurrency > 0 {
-			ceiling = min(ceiling, m.Concurrency)
+		g := e.groups[m.Group]
+		if g == nil {
+			g = &group{gate: newGate(s.Concurrency)}
+			e.groups[m.Group] = g
 		}
-		if g := e.gates[m.Group]; g == nil || ceiling < g.ceiling {
-			e.gates[m.Group] = newGate(ceiling)
+		if m.Concurrency > 0 && m.Concurrency < g.gate.ceiling {
+			g.gate = newGate(m.Concurrency)
 		}
-		e.lines[m.Group] = &line{}
-		if closings[m.Group] == nil {
-			closings[m.Group] = &Closing{}
+		c := &connection{m, g, m.Pace}
+		if m.Pace == nil {
+			c.pace = newPace(&g.closing, m.RequestsPerMinute, m.TokensPerMinute)
 		}
-		if e.paces[id] = m.Pace; m.Pace == nil {
-			e.paces[id] = newPace(closings[m.Group], m.RequestsPerMinute, m.TokensPerMinute)
-		}
+		e.models[id] = c
 	}
-	e.waiting = newLoad(s.Concurrency * max(1, len(e.gates)))
+	e.waiting = newLoad(s.Concurrency * max(1, len(e.groups)))
 	return e
 }
 
@@ -208,8 +218,8 @@ func (e *Engine) Spent() Spent { return e.budget.total() }
 // Share lets the engine use one of n parts of the calls in flight that its limits allow.
 func (e *Engine) Share(n int) {
 	e.calls.share(n)
-	for _, g := range e.gates {
-		g.share(n)
+	for _, g := range e.groups {
+		g.gate.share(n)
 	}
 }
 
@@ -225,7 +235,7 @@ func (e *Engine) stopped() bool {
 // Perform performs trials and records their outcomes.
 func (e *Engine) Perform(ctx context.Context, bench eval.Bench, planned []ArmPlan, tasks iter.Seq2[Task, error]) error {
 	return e.each(ctx, eval.StageRun, planned, tasks, bench.Capabilities().Weight, func(ctx context.Context, t Task, ask *asker) (result, error) {
-		outcome, err := within(ctx, e.spare, func() (eval.Outcome, error) { return bench.Perform(ctx, t.Trial, ask) })
+		outcome, err := bench.Perform(ctx, t.Trial, ask)
 		var call *CallError
 		var changed *MismatchError
 		switch {
@@ -242,49 +252,6 @@ func (e *Engine) Perform(ctx context.Context, bench eval.Bench, planned []ArmPla
 	})
 }
 
-// within computes something for a trial, and returns soon after the context has ended: a local
-// arm, or a judge that is a rule, may compute for long without looking at it. What is given up is
-// computed again when the run resumes. Requests do look at it, so they have time to be recorded.
-// It computes on a spare goroutine, as a new one grows its stack again.
-func within[T any](ctx context.Context, spare chan func(), compute func() (T, error)) (T, error) {
-	const forRequests = time.Second
-	type computed struct {
-		value T
-		err   error
-	}
-	finished := make(chan computed, 1)
-	next := func() {
-		value, err := compute()
-		finished <- computed{value, err}
-	}
-	select {
-	case spare <- next:
-	default:
-		go func() {
-			for next != nil {
-				next()
-				select {
-				case next = <-spare:
-				case <-ctx.Done():
-					next = nil
-				}
-			}
-		}()
-	}
-	select {
-	case c := <-finished:
-		return c.value, c.err
-	case <-ctx.Done():
-	}
-	select {
-	case c := <-finished:
-		return c.value, c.err
-	case <-time.After(forRequests):
-		var none T
-		return none, context.Cause(ctx)
-	}
-}
-
 // Judge judges the outcomes of trials and records the verdicts. Trials of arms
 // without judges are recorded without any.
 func (e *Engine) Judge(ctx context.Context, bench eval.Bench, planned []ArmPlan, tasks iter.Seq2[Task, error]) error {
@@ -296,7 +263,7 @@ func (e *Engine) Judge(ctx context.Context, bench eval.Bench, planned []ArmPlan,
 		var verdicts []eval.Verdict
 		if judged[t.Trial.Arm] {
 			var err error
-			if verdicts, err = within(ctx, e.spare, func() ([]eval.Verdict, error) { return bench.Judge(ctx, t.Trial, t.Outcome, ask) }); err != nil {
+			if verdicts, err = bench.Judge(ctx, t.Trial, t.Outcome, ask); err != nil {
 				return result{}, err
 			}
 		}
@@ -361,6 +328,11 @@ func (e *Engine) each(ctx context.Context, stage eval.Stage, planned []ArmPlan, 
 			}
 		}
 	}, func(c cell) { e.end(c.bytes) })
+	wait := func() {
+		if !workers.wait(ctx) {
+			e.leaves.Store(true)
+		}
+	}
 	start := func(group []Task) bool {
 		c := cell{tasks: group}
 		if weight != nil {
@@ -377,12 +349,15 @@ func (e *Engine) each(ctx context.Context, stage eval.Stage, planned []ArmPlan, 
 		startAll = e.byItem
 	}
 	inTurn := e.settings.Delay > 0 && stage == eval.StageRun // a judge reads answers that exist
-	ended := startAll(cells(tasks, inTurn), start, workers.wait)
+	ended := startAll(cells(tasks, inTurn), start, wait)
 	if ended != nil && !errors.Is(ended, ErrSessionEnd) {
 		fail(ended)
 		ended = nil
 	}
+	wait()
 	workers.end()
+	mu.Lock()
+	defer mu.Unlock()
 	switch {
 	case first != nil:
 		return first
@@ -463,6 +438,9 @@ func (e *Engine) one(ctx context.Context, stage eval.Stage, t Task, place *seat,
 	defer h.end()
 	ask := &asker{engine: e, seat: place, trial: t.Trial, stage: stage, lookup: t.Called, again: t.Again, health: h}
 	r, err := do(ctx, t, ask)
+	if e.leaves.Load() {
+		err = ErrStopped
+	}
 	if err != nil {
 		return ask.sent.Load(), err
 	}
@@ -508,41 +486,26 @@ func cells(tasks iter.Seq2[Task, error], sequential bool) iter.Seq2[[]Task, erro
 	}
 }
 
-// begin acquires what a trial of that size takes, unless the run stops first.
+// begin acquires what a trial of that size takes, unless the run stops first: then no other trial
+// begins.
 func (e *Engine) begin(ctx context.Context, bytes int) bool {
-	if !e.wait(ctx, e.waiting, 0) || !e.wait(ctx, e.held, bytes) {
-		return false
-	}
-	if !e.take(ctx, e.open) {
-		e.held.release(bytes)
-		return false
-	}
-	if !e.take(ctx, e.started) {
-		<-e.open
-		e.held.release(bytes)
-		return false
-	}
-	return true
-}
-
-// end releases what begin acquired.
-func (e *Engine) end(bytes int) {
-	<-e.started
-	<-e.open
-	e.held.release(bytes)
-}
-
-func (e *Engine) take(ctx context.Context, places chan struct{}) bool {
-	if e.stopped() {
+	if !e.wait(ctx, e.waiting, 0) || !e.wait(ctx, e.held, bytes) || !e.wait(ctx, e.open, 1) || e.stopped() || ctx.Err() != nil {
 		return false
 	}
 	select {
-	case places <- struct{}{}:
+	case e.started <- struct{}{}:
 		return true
 	case <-e.stopping:
 	case <-ctx.Done():
 	}
 	return false
+}
+
+// end releases what begin acquired.
+func (e *Engine) end(bytes int) {
+	<-e.started
+	e.open.release(1)
+	e.held.release(bytes)
 }
 
 // A seat is the place of a running trial. While any of its steps waits, another

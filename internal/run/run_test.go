@@ -982,7 +982,6 @@ func TestLongComputationsAreGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		begun, forever := make(chan bool, 1), make(chan bool)
-		defer close(forever)
 		b := performer{f: func(context.Context, eval.Trial, eval.Asker) (eval.Outcome, error) {
 			begun <- true
 			<-forever
@@ -995,6 +994,11 @@ func TestLongComputationsAreGivenUp(t *testing.T) {
 		j := newMemory()
 		if err := run.New(quick, j, models(replying(nil)), run.Spent{}, nil).Perform(ctx, b, nil, trials(1, false)); !errors.Is(err, run.ErrStopped) || len(j.outcomes) > 0 {
 			t.Errorf("%v, with %d outcomes", err, len(j.outcomes))
+		}
+		close(forever)
+		synctest.Wait()
+		if len(j.outcomes) > 0 {
+			t.Error("what was given up is recorded after the end of the run")
 		}
 	})
 }

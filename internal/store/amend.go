@@ -6,10 +6,11 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// The questions of trials that no plan has.
+// The questions of trials that no plan has: the next plan has new trials in their place. The answers
+// are kept.
 const (
-	unusable   = -1 // the answers are those of an earlier question or a duplicate
-	distrusted = -2 // the answers are not known to be those of the program asked
+	Unusable   = -1 // the answers are those of an earlier question or a duplicate
+	Distrusted = -2 // the answers are not known to be those of the program asked: no other run takes them
 )
 
 // An Amendment says how the plan of a run changed.
@@ -140,7 +141,7 @@ func (x *amending) adopt(old func(eval.Trial) bool) {
 	}
 	// The treatment of the run is that of the new plan from now on: it can no longer say
 	// what the others were asked.
-	x.exec(`UPDATE trials SET question = ? WHERE run = ? AND question = 0`, unusable, x.run)
+	x.exec(`UPDATE trials SET question = ? WHERE run = ? AND question = 0`, Unusable, x.run)
 }
 
 // rename gives arms that the new plan does not have the id of an arm that is new
@@ -181,7 +182,7 @@ func (x *amending) move(a *Amendment, moved Moved) {
 // may have left the plan before.
 func (x *amending) distinct() {
 	x.exec(`UPDATE trials SET question = ? WHERE id IN (SELECT id FROM (
-		SELECT id, row_number() OVER (PARTITION BY item, arm, replicate, question ORDER BY place DESC) AS n FROM trials WHERE run = ? AND question > 0) AS t WHERE n > 1)`, unusable, x.run)
+		SELECT id, row_number() OVER (PARTITION BY item, arm, replicate, question ORDER BY place DESC) AS n FROM trials WHERE run = ? AND question > 0) AS t WHERE n > 1)`, Unusable, x.run)
 }
 
 // compare finds out what differs between the plan and the new one.
@@ -225,22 +226,11 @@ func (x *amending) separate(a *Amendment) {
 		SELECT coalesce(c.source, c.id) FROM `+answers+` GROUP BY 1 HAVING count(*) > 1))`, x.run, x.run)
 	asked := x.count(`SELECT count(*) FROM back JOIN outcomes ON trial = id`)
 	a.Back, a.New = a.Back-asked, a.New+asked
-	x.exec(`UPDATE trials SET place = -id, question = ? WHERE id IN (SELECT id FROM back)`, unusable)
+	x.exec(`UPDATE trials SET place = -id, question = ? WHERE id IN (SELECT id FROM back)`, Unusable)
 }
 
-// Retire makes the answers of trials unusable for them: the next plan has new trials in
-// their place, whose requests differ.
-func (db *DB) Retire(ctx context.Context, run *Run, trials []eval.Trial) error {
-	return db.setQuestion(ctx, run, trials, unusable)
-}
-
-// Distrust makes the answers of trials unusable, also for other runs: the next plan has
-// new trials in their place. The answers are kept.
-func (db *DB) Distrust(ctx context.Context, run *Run, trials []eval.Trial) error {
-	return db.setQuestion(ctx, run, trials, distrusted)
-}
-
-func (db *DB) setQuestion(ctx context.Context, run *Run, trials []eval.Trial, question int64) error {
+// Retire gives trials the question [Unusable] or [Distrusted].
+func (db *DB) Retire(ctx context.Context, run *Run, trials []eval.Trial, question int64) error {
 	return db.rewrite(ctx, run, func(x *steps) {
 		for _, t := range trials {
 			id, err := run.id(t)

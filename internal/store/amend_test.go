@@ -423,7 +423,7 @@ func testDistrustedAnswersAreNotTaken(t *testing.T, place place) {
 	db := open(t, place(t))
 	older, p := newRun(t, db, 1, 1)
 	j := journal(t, db, older)
-	if err := errors.Join(j.Append(call(p.Trial(0), "of two programs")), j.Close(), db.Distrust(ctx, older, []eval.Trial{p.Trial(0)})); err != nil {
+	if err := errors.Join(j.Append(call(p.Trial(0), "of two programs")), j.Close(), db.Retire(ctx, older, []eval.Trial{p.Trial(0)}, store.Distrusted)); err != nil {
 		t.Fatal(err)
 	}
 	newer, _ := newRun(t, db, 1, 1)

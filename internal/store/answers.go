@@ -98,9 +98,8 @@ func (db *DB) Earlier(ctx context.Context, run *Run) (e Earlier, err error) {
 }
 
 // LeftPlan counts the trials with an outcome that left the plan.
-func (db *DB) LeftPlan(ctx context.Context, run *Run) (n int, err error) {
-	err = db.get(ctx, `SELECT count(*) FROM trials t JOIN outcomes o ON o.trial = t.id WHERE t.run = ? AND t.place < 0`, []any{run}, &n)
-	return n, err
+func (db *DB) LeftPlan(ctx context.Context, run *Run) (int, error) {
+	return one[int](ctx, db, `SELECT count(*) FROM trials t JOIN outcomes o ON o.trial = t.id WHERE t.run = ? AND t.place < 0`, run)
 }
 
 // JudgedBy returns a hash of what the verdicts of each item and arm depend on beside the
@@ -123,9 +122,8 @@ func (db *DB) ReadBy(ctx context.Context, run *Run) iter.Seq2[Reading, error] {
 
 // WithoutQuestions reports whether trials of the plan have no question: a version
 // before format 5 wrote them.
-func (db *DB) WithoutQuestions(ctx context.Context, run *Run) (some bool, err error) {
-	err = db.get(ctx, `SELECT EXISTS (SELECT 1 FROM trials WHERE run = ? AND place >= 0 AND question = 0)`, []any{run}, &some)
-	return some, err
+func (db *DB) WithoutQuestions(ctx context.Context, run *Run) (bool, error) {
+	return one[bool](ctx, db, `SELECT EXISTS (SELECT 1 FROM trials WHERE run = ? AND place >= 0 AND question = 0)`, run)
 }
 
 // Get reads the outcome of a trial, the version of the model that gave it, "" where none
@@ -135,20 +133,20 @@ func (a *Answers) Get(ctx context.Context, item string, replicate int) (o eval.O
 	if !ok {
 		return o, "", taken, fmt.Errorf("item %q replicate %d of run %s: %w", item, replicate, a.run.ID, ErrNotFound)
 	}
-	var call int64
-	err = a.db.get(ctx, `SELECT c.model_version, c.id FROM trials t JOIN calls c ON c.trial = t.id
-		WHERE `+oneTrial+` AND c.stage = 'run' AND c.error_kind = ''`+inForce+` ORDER BY c.id DESC LIMIT 1`, []any{a.run, id}, &version, &call)
+	type answered struct {
+		Version string
+		Call    int64
+	}
+	last, err := one[answered](ctx, a.db, `SELECT c.model_version, c.id FROM trials t JOIN calls c ON c.trial = t.id
+		WHERE `+oneTrial+` AND c.stage = 'run' AND c.error_kind = ''`+inForce+` ORDER BY c.id DESC LIMIT 1`, a.run, id)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return o, "", taken, err
 	}
-	for taken, err = range a.db.taken(ctx, oneTrial, a.run, id) {
-		if err != nil {
-			return o, "", taken, err
-		}
+	const ofTrial = "the outcome of item %q replicate %d of run %s"
+	if taken, err = first(a.db.taken(ctx, oneTrial, a.run, id), ofTrial, item, replicate, a.run.ID); err != nil {
+		return o, "", taken, err
 	}
-	taken.Call, taken.Run = call, a.run.N
-	for j, err := range a.db.outcomes(ctx, oneTrial, a.run, id) {
-		return j.Outcome, version, taken, err
-	}
-	return o, "", taken, fmt.Errorf("the outcome of item %q replicate %d of run %s: %w", item, replicate, a.run.ID, ErrNotFound)
+	taken.Call, taken.Run = last.Call, a.run.N
+	j, err := first(a.db.outcomes(ctx, oneTrial, a.run, id), ofTrial, item, replicate, a.run.ID)
+	return j.Outcome, last.Version, taken, err
 }

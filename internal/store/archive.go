@@ -98,12 +98,11 @@ func (db *DB) stayed(ctx context.Context, args []any) error {
 		if !is || run.Archive != nil {
 			continue
 		}
-		gone := false
-		err := db.sql.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE n = ? AND archive IS NOT NULL)`, run.N).Scan(&gone)
+		gone, err := one[bool](ctx, db, `SELECT EXISTS (SELECT 1 FROM runs WHERE n = ? AND archive IS NOT NULL)`, run.N)
 		if gone {
-			err = fmt.Errorf("run %s was archived while it was read: run the same command again", run.ID)
+			err = fault(db.path, "run %s was archived while it was read: run the same command again", run.ID)
 		}
-		return db.explain(err)
+		return err
 	}
 	return nil
 }
@@ -288,11 +287,11 @@ func (db *DB) setArchive(ctx context.Context, run *Run, archive *Archive) error 
 
 // claimFolder makes the folder of an archive, and refuses that of another run.
 func (db *DB) claimFolder(ctx context.Context, run *Run, dir string) error {
-	var sum sql.NullInt64
-	if err := db.get(ctx, `SELECT checksum FROM runs WHERE n = ?`, []any{run.N}, &sum); err != nil {
+	sum, err := one[int64](ctx, db, `SELECT coalesce(checksum, 0) FROM runs WHERE n = ?`, run.N)
+	if err != nil {
 		return err
 	}
-	owner := fmt.Appendf(nil, "{\"run\":%q,\"created\":%q,\"plan\":%d}\n", run.ID, run.CreatedAt.Format(time.RFC3339), sum.Int64)
+	owner := fmt.Appendf(nil, "{\"run\":%q,\"created\":%q,\"plan\":%d}\n", run.ID, run.CreatedAt.Format(time.RFC3339), sum)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -422,7 +421,7 @@ func (db *DB) keysOf(ctx context.Context, run *Run) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
 		var keys []int64
 		if err := visit(ctx, db, `SELECT c.key FROM `+planned+`calls c ON c.trial = t.id WHERE t.run = ? AND c.error_kind = '' AND c.source IS NULL AND t.question <> ?`,
-			[]any{run, distrusted}, func(key string) { keys = append(keys, keyHash(key)) }); err != nil {
+			[]any{run, Distrusted}, func(key string) { keys = append(keys, keyHash(key)) }); err != nil {
 			yield(nil, err)
 			return
 		}
@@ -545,7 +544,7 @@ func (db *DB) answering(ctx context.Context, runs []*Run, keys ...string) (list 
 
 // archived lists the runs that are archived.
 func (db *DB) archived(ctx context.Context) ([]*Run, error) {
-	return Collect(query(ctx, db, runColumns+`WHERE archive IS NOT NULL ORDER BY n`, nil, db.scanRun))
+	return Collect(db.runs(ctx, `WHERE archive IS NOT NULL ORDER BY n`))
 }
 
 // keysIn reads the keys of an archive, 8 bytes an answer, once.

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"slices"
 
@@ -36,10 +35,7 @@ func (db *DB) RowsOf(ctx context.Context, run *Run, item string) iter.Seq2[Row, 
 
 // Row returns a trial of the plan by its id.
 func (db *DB) Row(ctx context.Context, run *Run, id int64) (Row, error) {
-	for r, err := range rows[Row](ctx, db, rowColumns+inPlan+` AND t.id = ?`, run, id) {
-		return r, err
-	}
-	return Row{}, fmt.Errorf("trial %d in the plan of run %s: %w", id, run.ID, ErrNotFound)
+	return first(rows[Row](ctx, db, rowColumns+inPlan+` AND t.id = ?`, run, id), "trial %d in the plan of run %s", id, run.ID)
 }
 
 // Effort is what the calls of a trial took, those of judges excluded.
@@ -96,16 +92,13 @@ func (db *DB) JudgedByPeople(ctx context.Context, run *Run) iter.Seq2[eval.Judge
 
 // PlaceOf finds a trial in a run by its key.
 func (db *DB) PlaceOf(ctx context.Context, run *Run, t eval.Trial) (Row, error) {
-	for r, err := range rows[Row](ctx, db, rowColumns+inPlan+` AND t.item = ? AND t.arm = ? AND t.replicate = ?`, run, t.Item, t.Arm, t.Replicate) {
-		return r, err
-	}
-	return Row{}, fmt.Errorf("%v in run %s: %w", t, run.ID, ErrNotFound)
+	return first(rows[Row](ctx, db, rowColumns+inPlan+` AND t.item = ? AND t.arm = ? AND t.replicate = ?`, run, t.Item, t.Arm, t.Replicate), "%v in run %s", t, run.ID)
 }
 
 // Transcript returns calls of a trial in the order in which they were recorded, with
 // their attempts: at most limit of them after the first skip. total counts all.
 func (db *DB) Transcript(ctx context.Context, run *Run, id int64, skip, limit int) (calls []eval.Call, total int, err error) {
-	if err := db.get(ctx, `SELECT count(*) FROM trials t JOIN calls c ON c.trial = t.id WHERE `+oneTrial, []any{run, id}, &total); err != nil {
+	if total, err = one[int](ctx, db, `SELECT count(*) FROM trials t JOIN calls c ON c.trial = t.id WHERE `+oneTrial, run, id); err != nil {
 		return nil, 0, err
 	}
 	calls, err = Collect(db.calls(ctx, `calls c JOIN trials t ON t.id = c.trial WHERE t.run = ? AND c.id IN
@@ -113,7 +106,7 @@ func (db *DB) Transcript(ctx context.Context, run *Run, id int64, skip, limit in
 	if err != nil {
 		return nil, 0, err
 	}
-	return calls, total, visit(ctx, db, `SELECT '', '', 0, a.stage, a.step, a.n, a.sent_at, s.process, a.ended, a.error_kind, 0, 0, FALSE
+	return calls, total, visit(ctx, db, `SELECT '', '', 0, a.stage, a.step, a.n, a.sent_at, s.process, a.ended, a.error_kind, 0, 0
 		FROM attempts a JOIN sessions s ON s.id = a.session WHERE s.run = ? AND a.trial = ? ORDER BY a.session, a.n`, []any{run, id}, func(s sent) {
 		if i := slices.IndexFunc(calls, func(c eval.Call) bool { return c.Stage == s.Stage && c.Step == s.Step }); i >= 0 {
 			calls[i].Sent = append(calls[i].Sent, s.Attempt)
@@ -130,13 +123,12 @@ type Tally struct {
 }
 
 // Tally counts the trials of a run. It costs less than [DB.Progress].
-func (db *DB) Tally(ctx context.Context, run *Run) (t Tally, err error) {
+func (db *DB) Tally(ctx context.Context, run *Run) (Tally, error) {
 	if run.Archive != nil {
 		return run.Archive.Tally, nil
 	}
-	err = db.get(ctx, `SELECT count(*), count(o.trial), count(*) FILTER (WHERE o.kind = 'failed')
-		FROM trials t LEFT JOIN outcomes o ON o.trial = t.id WHERE `+inPlan, []any{run}, &t.Trials, &t.Done, &t.Failed)
-	return t, err
+	return one[Tally](ctx, db, `SELECT count(*), count(o.trial), count(*) FILTER (WHERE o.kind = 'failed')
+		FROM trials t LEFT JOIN outcomes o ON o.trial = t.id WHERE `+inPlan, run)
 }
 
 // A Watch notices that a store was changed by this or another process.

@@ -3,9 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"iter"
-	"math"
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -136,18 +134,11 @@ func (db *DB) Taken(ctx context.Context, run *Run) iter.Seq2[eval.Taken, error] 
 }
 
 func (db *DB) taken(ctx context.Context, where string, args ...any) iter.Seq2[eval.Taken, error] {
-	return query(ctx, db, `SELECT t.item, t.arm, t.replicate, count(c.id), CASE WHEN count(*) FILTER (WHERE c.cost_usd IS NULL AND c.error_kind = '') > 0 THEN NULL ELSE total(c.cost_usd) END,
-		total(c.latency_ms) / 1000, coalesce(sum(`+tokensIn+`), 0), coalesce(sum(`+tokensOut+`), 0), `+uncounted+` > 0, count(*) FILTER (WHERE c.provider IN ('outputs', 'run`+eval.OfOutputs+`')) > 0
+	const ofFiles = `c.provider IN ('outputs', 'run` + eval.OfOutputs + `')`
+	return rows[eval.Taken](ctx, db, `SELECT t.item, t.arm, t.replicate, count(c.id), CASE WHEN count(*) FILTER (WHERE c.cost_usd IS NULL AND c.error_kind = '' OR `+ofFiles+`) = 0 THEN total(c.cost_usd) END,
+		total(c.latency_ms) / 1000, coalesce(sum(`+tokensIn+`), 0), coalesce(sum(`+tokensOut+`), 0), `+uncounted+` > 0, count(*) FILTER (WHERE `+ofFiles+`) > 0, 0, 0
 		FROM `+planned+`outcomes o ON o.trial = t.id LEFT JOIN calls c ON c.trial = t.id AND c.stage = 'run'`+inForce+`
-		WHERE `+where+` GROUP BY t.place, t.id ORDER BY t.place`,
-		args, func(rows *sql.Rows) (t eval.Taken, err error) {
-			var cost sql.NullFloat64
-			err = rows.Scan(&t.Item, &t.Arm, &t.Replicate, &t.Calls, &cost, &t.Seconds, &t.TokensIn, &t.TokensOut, &t.Uncounted, &t.Given)
-			if t.CostUSD = cost.Float64; t.Given || !cost.Valid && t.Calls > 0 {
-				t.CostUSD = math.NaN()
-			}
-			return t, err
-		})
+		WHERE `+where+` GROUP BY t.place, t.id ORDER BY t.place`, args...)
 }
 
 // CallsOf returns the calls of a trial in one stage by step, stale ones included. The

@@ -154,15 +154,15 @@ func (db *DB) checkCalls(ctx context.Context) (a answerCheck, err error) {
 }
 
 // lostCalls names answered requests whose calls are gone: both are written at once.
-func (db *DB) lostCalls(ctx context.Context) ([]string, error) {
-	return Collect(query(ctx, db, `SELECT t.item, t.arm, t.replicate, a.stage, a.step FROM attempts a JOIN trials t ON t.id = a.trial
+func (db *DB) lostCalls(ctx context.Context) (lost []string, err error) {
+	type row struct {
+		eval.Trial
+		Stage, Step string
+	}
+	err = visit(ctx, db, `SELECT t.item, t.arm, t.replicate, a.stage, a.step FROM attempts a JOIN trials t ON t.id = a.trial
 		WHERE a.ended AND a.error_kind = '' AND NOT EXISTS (SELECT 1 FROM calls c WHERE c.trial = a.trial AND c.stage = a.stage AND c.step = a.step)
-		ORDER BY a.trial, a.stage, a.step`, nil, func(rows *sql.Rows) (string, error) {
-		var t eval.Trial
-		var stage, step string
-		err := rows.Scan(&t.Item, &t.Arm, &t.Replicate, &stage, &step)
-		return fmt.Sprintf("%v, %s step %s", t, stage, step), err
-	}))
+		ORDER BY a.trial, a.stage, a.step`, nil, func(r row) { lost = append(lost, fmt.Sprintf("%v, %s step %s", r.Trial, r.Stage, r.Step)) })
+	return lost, err
 }
 
 // Damage returns an error if the file is not as it was written, for a run that

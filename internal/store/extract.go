@@ -100,7 +100,7 @@ func (db *DB) Extract(ctx context.Context, path string, x Extraction) (err error
 	c.exec(`BEGIN`)
 	c.number(runs)
 	for _, t := range extracted {
-		c.copy(t.table, t.of, t.maps, t.order)
+		c.copy(t)
 	}
 	c.exec(`UPDATE trials SET place = -id WHERE place < 0`)
 	c.exec(`UPDATE runs SET study_path = ?`, x.StudyPath)
@@ -180,17 +180,17 @@ func (c *steps) number(runs []*Run) {
 }
 
 // copy copies the wanted rows of a table with new numbers.
-func (c *steps) copy(table, of string, maps map[string]string, order string) {
-	columns := c.columns(table)
+func (c *steps) copy(t tableOf) {
+	columns := c.columns(t.table)
 	values := make([]string, len(columns))
 	for i, column := range columns {
 		values[i] = "s." + column
-		if m, ok := maps[column]; ok {
+		if m, ok := t.maps[column]; ok {
 			values[i] = fmt.Sprintf("(SELECT new FROM temp.map_%s WHERE old = s.%s)", m, column)
 		}
 	}
 	c.exec(fmt.Sprintf(`INSERT INTO main.%[1]s (%[2]s) SELECT %[3]s FROM src.%[1]s s WHERE s.%[4]s IN (SELECT old FROM temp.map_%[5]s) ORDER BY %[6]s`,
-		table, strings.Join(columns, ", "), strings.Join(values, ", "), of, maps[of], order))
+		t.table, strings.Join(columns, ", "), strings.Join(values, ", "), t.of, t.maps[t.of], t.order))
 }
 
 // columns lists the columns of a table, of whatever format the store has.

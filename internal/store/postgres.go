@@ -190,9 +190,8 @@ func (*postgres) identify(ctx context.Context, db *DB) error {
 	return nil
 }
 
-func (*postgres) hasTable(ctx context.Context, db *DB, name string) (has bool, err error) {
-	err = db.sql.QueryRowContext(ctx, `SELECT to_regclass(?) IS NOT NULL`, name).Scan(&has)
-	return has, err
+func (*postgres) hasTable(ctx context.Context, db *DB, name string) (bool, error) {
+	return one[bool](ctx, db, `SELECT to_regclass(?) IS NOT NULL`, name)
 }
 
 // alone lets one process at a time number runs and trials. Readers do not wait for it.
@@ -401,25 +400,24 @@ func (p *postgres) release(db *DB) error {
 }
 
 func (*postgres) writing(ctx context.Context, db *DB, run *Run) (writes bool) {
-	err := db.sql.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM leases WHERE run = ? AND until > clock_timestamp())`, run.N).Scan(&writes)
-	return err == nil && writes
+	writes, _ = one[bool](ctx, db, `SELECT EXISTS (SELECT 1 FROM leases WHERE run = ? AND until > clock_timestamp())`, run.N)
+	return writes
 }
 
 // watch hashes the transactions that are visible: those of other databases of the server count
 // too. Any connection has the same number.
 func (*postgres) watch(_ context.Context, db *DB) (*Watch, error) {
-	return &Watch{func(ctx context.Context) (v int64, err error) {
-		err = db.sql.QueryRowContext(ctx, `SELECT hashtextextended(CAST(pg_current_snapshot() AS TEXT), 0)`).Scan(&v)
-		return v, db.explain(err)
+	return &Watch{func(ctx context.Context) (int64, error) {
+		return one[int64](ctx, db, `SELECT hashtextextended(CAST(pg_current_snapshot() AS TEXT), 0)`)
 	}, func() error { return nil }}, nil
 }
 
 func (*postgres) integrity(context.Context, *DB) ([]string, error) { return nil, nil }
 
 func (*postgres) examine(x *examination, db *DB) {
-	var version string
-	if err := db.sql.QueryRowContext(x.ctx, `SHOW server_version`).Scan(&version); err != nil {
-		x.damaged("server", plain(db.explain(err)))
+	version, err := one[string](x.ctx, db, `SHOW server_version`)
+	if err != nil {
+		x.damaged("server", plain(err))
 		return
 	}
 	x.add("server", CheckOK, "PostgreSQL %s", version)
@@ -439,13 +437,10 @@ func (*postgres) reclaim(ctx context.Context, db *DB) error {
 // explain adds a remedy to an error of PostgreSQL.
 func (*postgres) explain(path string, err error) error {
 	var e *pgconn.PgError
-	var ours *Error
 	var network net.Error
 	remedy := ""
 	const again = "; recorded answers are safe, and the same command goes on"
 	switch {
-	case errors.As(err, &ours):
-		return err
 	case errors.As(err, &e):
 		switch {
 		case e.Code == "28P01" || e.Code == "28000":

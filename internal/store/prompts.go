@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -21,13 +20,6 @@ type Prompt struct {
 	Text string `json:"text"`
 }
 
-// examples replace those of a trial in a stage.
-type examples struct {
-	trial int64
-	stage eval.Stage
-	list  []Example
-}
-
 // Examples records what models were asked in a stage of a trial, instead of what is
 // recorded of it. It does not wait for the disk; an outcome or verdict that is recorded
 // later is not on disk without it.
@@ -36,31 +28,25 @@ func (j *Journal) Examples(t eval.Trial, stage eval.Stage, list []Example) error
 	if err != nil {
 		return err
 	}
-	return j.later(examples{id, stage, list}.replace)
+	return j.later(func(x *steps) { x.putExamples(id, stage, list) })
 }
 
-func (e examples) replace(x *steps) {
-	x.exec(`DELETE FROM prompts WHERE trial = ? AND stage = ?`, e.trial, string(e.stage))
-	for _, asked := range e.list {
+// putExamples replaces those of a trial in a stage.
+func (x *steps) putExamples(trial int64, stage eval.Stage, list []Example) {
+	x.exec(`DELETE FROM prompts WHERE trial = ? AND stage = ?`, trial, string(stage))
+	for _, asked := range list {
 		texts, err := json.Marshal(asked.Prompts)
 		x.fail(err)
-		x.exec(`INSERT INTO prompts (trial, stage, model, steps, texts) VALUES (?,?,?,?,?)`, e.trial, string(e.stage), asked.Model, asked.Steps, modelText(texts))
+		x.exec(`INSERT INTO prompts (trial, stage, model, steps, texts) VALUES (?,?,?,?,?)`, trial, string(stage), asked.Model, asked.Steps, modelText(texts))
 	}
 }
 
 // Examples returns what is recorded of trials in the plan of a run, by the hash of the
 // input of their item, which does not depend on other items.
 func (db *DB) Examples(ctx context.Context, run *Run) ([]Example, error) {
-	return Collect(query(ctx, db, `SELECT p.stage, p.model, t.item, t.arm, t.replicate, p.steps, p.texts
+	return all[Example](ctx, db, `SELECT p.stage, p.model, t.item, t.arm, t.replicate, p.steps, p.texts
 		FROM `+planned+`prompts p ON p.trial = t.id CROSS JOIN items i ON i.run = t.run AND i.item = t.item WHERE `+inPlan+`
-		ORDER BY i.input, t.item, t.arm, t.replicate, p.stage, p.model`, []any{run}, func(rows *sql.Rows) (e Example, err error) {
-		var texts string
-		if err := rows.Scan(&e.Stage, &e.Model, &e.Trial.Item, &e.Trial.Arm, &e.Trial.Replicate, &e.Steps, &texts); err != nil {
-			return e, err
-		}
-		err = json.Unmarshal([]byte(texts), &e.Prompts)
-		return e, err
-	}))
+		ORDER BY i.input, t.item, t.arm, t.replicate, p.stage, p.model`, run)
 }
 
 // FirstAsked returns, of each stage, model and arm, the trial in the order of
@@ -80,5 +66,5 @@ func (db *DB) PutExamples(ctx context.Context, run *Run, t eval.Trial, stage eva
 	if err != nil || run.Archive != nil {
 		return err
 	}
-	return db.rewrite(ctx, run, examples{id, stage, list}.replace)
+	return db.rewrite(ctx, run, func(x *steps) { x.putExamples(id, stage, list) })
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"math/bits"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -56,9 +55,6 @@ func (db *DB) Calls(ctx context.Context, run *Run) iter.Seq2[eval.Call, error] {
 		next, attemptErr, more := attempts()
 		for c, err := range db.calls(ctx, planned+`calls c ON c.trial = t.id WHERE `+inPlan+inForce+` ORDER BY t.place, c.stage DESC, c.step`, run) {
 			for err == nil && attemptErr == nil && more && next.Trial == c.Trial && next.Stage == c.Stage && next.Step == c.Step {
-				if next.Unpriced {
-					next.CostUSD = math.NaN()
-				}
 				c.Sent = append(c.Sent, next.Attempt)
 				next, attemptErr, more = attempts()
 			}
@@ -86,12 +82,11 @@ type sent struct {
 	Stage eval.Stage
 	Step  string
 	eval.Attempt
-	Unpriced bool
 }
 
 // attempts yields the attempts of journalled calls in the order of [DB.Calls].
 func (db *DB) attempts(ctx context.Context, run *Run) iter.Seq2[sent, error] {
-	return rows[sent](ctx, db, `SELECT t.item, t.arm, t.replicate, a.stage, a.step, a.n, a.sent_at, s.process, a.ended, a.error_kind, a.tokens, coalesce(a.cost_usd, 0), a.cost_usd IS NULL
+	return rows[sent](ctx, db, `SELECT t.item, t.arm, t.replicate, a.stage, a.step, a.n, a.sent_at, s.process, a.ended, a.error_kind, a.tokens, a.cost_usd
 		FROM `+planned+`attempts a ON a.trial = t.id JOIN sessions s ON s.id = a.session
 		JOIN calls c ON c.trial = a.trial AND c.stage = a.stage AND c.step = a.step
 		WHERE `+inPlan+inForce+` ORDER BY t.place, a.stage DESC, a.step, a.session, a.n`, run)
@@ -100,42 +95,23 @@ func (db *DB) attempts(ctx context.Context, run *Run) iter.Seq2[sent, error] {
 func (db *DB) calls(ctx context.Context, from string, args ...any) iter.Seq2[eval.Call, error] {
 	return query(ctx, db, callColumns+from, args, func(rows *sql.Rows) (c eval.Call, err error) {
 		var parts string
-		var tools, adapted sql.NullString
+		var tools []toolRow
 		var flags int
-		var cost sql.NullFloat64
 		r := &c.Response
 		err = rows.Scan(&c.Trial.Item, &c.Trial.Arm, &c.Trial.Replicate, &c.Stage, &c.Step, &c.Key, &parts, &c.Provider, &c.Model,
-			&r.ModelVersion, &r.RequestID, &r.Text, &tools, &r.Stop, &r.StopReason, &r.Refusal, &adapted,
+			&r.ModelVersion, &r.RequestID, &r.Text, column(&tools), &r.Stop, &r.StopReason, &r.Refusal, column(&r.Adapted),
 			&r.Usage.Input, &r.Usage.Output, &r.Usage.Cached, &r.Usage.CacheWrite, &r.Usage.Reasoning, &flags,
-			&cost, &c.LatencyMS, &c.Attempts, &c.ErrKind, &c.Err, &c.Stale, &c.ID, &c.Source, &c.SourceRun)
+			column(&c.CostUSD), &c.LatencyMS, &c.Attempts, &c.ErrKind, &c.Err, &c.Stale, &c.ID, &c.Source, &c.SourceRun)
 		if err != nil {
 			return c, err
 		}
 		c.Parts = eval.DecodeParts(parts)
 		r.Usage.CachedInInput, r.Usage.ReasoningInOutput, r.Usage.Estimated, r.Usage.Uncounted = flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&8 != 0
-		c.CostUSD = math.NaN()
-		if cost.Valid {
-			c.CostUSD = cost.Float64
+		for _, t := range tools {
+			r.ToolCalls = append(r.ToolCalls, eval.ToolCall{ID: t.ID, Name: t.Name, Arguments: json.RawMessage(t.Arguments)})
 		}
-		if tools.Valid {
-			var list []toolRow
-			if err := json.Unmarshal([]byte(tools.String), &list); err != nil {
-				return c, err
-			}
-			for _, t := range list {
-				r.ToolCalls = append(r.ToolCalls, eval.ToolCall{ID: t.ID, Name: t.Name, Arguments: json.RawMessage(t.Arguments)})
-			}
-		}
-		err = decodeList(adapted, &r.Adapted)
-		return c, err
+		return c, nil
 	})
-}
-
-func decodeList(s sql.NullString, into *[]string) error {
-	if !s.Valid {
-		return nil
-	}
-	return json.Unmarshal([]byte(s.String), into)
 }
 
 // query runs a statement and yields its rows one by one, so that no result is held
@@ -164,14 +140,20 @@ func rows[T any](ctx context.Context, db *DB, text string, args ...any) iter.Seq
 	return query(ctx, db, text, args, into[T]())
 }
 
-// get reads one row, from where query does.
-func (db *DB) get(ctx context.Context, text string, args []any, into ...any) error {
-	db, err := db.having(ctx, args)
-	if err != nil {
-		return err
+// one returns the only row of a query, see [rows].
+func one[T any](ctx context.Context, db *DB, text string, args ...any) (row T, err error) {
+	err = sql.ErrNoRows
+	for row, err = range rows[T](ctx, db, text, args...) {
 	}
-	err = db.sql.QueryRowContext(ctx, text, args...).Scan(into...)
-	return cmp.Or(db.stayed(ctx, args), db.explain(err))
+	return row, err
+}
+
+// first returns the first of some rows, or an error that wraps [ErrNotFound] and names what is looked for.
+func first[T any](rows iter.Seq2[T, error], format string, args ...any) (row T, err error) {
+	for row, err := range rows {
+		return row, err
+	}
+	return row, fmt.Errorf(format+": %w", append(args, ErrNotFound)...)
 }
 
 // Collect returns all rows of a query with a small result.
@@ -279,10 +261,7 @@ func (db *DB) OutcomeOf(ctx context.Context, run *Run, id int64) (eval.Judged, e
 }
 
 func (db *DB) outcome(ctx context.Context, run *Run, id int64, called any) (eval.Judged, error) {
-	for o, err := range db.outcomes(ctx, oneTrial, run, id) {
-		return o, err
-	}
-	return eval.Judged{}, fmt.Errorf("the outcome of %v in run %s: %w", called, run.ID, ErrNotFound)
+	return first(db.outcomes(ctx, oneTrial, run, id), "the outcome of %v in run %s", called, run.ID)
 }
 
 // outcomes reads the trials that a condition selects.
@@ -292,35 +271,29 @@ func (db *DB) outcomes(ctx context.Context, where string, args ...any) iter.Seq2
 		defer stop()
 		next, err, more := verdicts()
 		type row struct {
-			place int64
-			eval.Judged
+			Place int64
+			eval.Trial
+			eval.Outcome
 		}
-		found := query(ctx, db, `SELECT t.place, t.item, t.arm, t.replicate, o.kind, o.reason, o.notes, o.detail,
+		found := rows[row](ctx, db, `SELECT t.place, t.item, t.arm, t.replicate, o.kind, o.reason, o.notes, o.detail,
 			CASE WHEN o.step IS NULL THEN o.data ELSE (SELECT c.text FROM calls c WHERE c.trial = o.trial AND c.stage = 'run' AND c.step = o.step) END
-			FROM `+planned+`outcomes o ON o.trial = t.id WHERE `+where+` ORDER BY t.place`, args, func(rows *sql.Rows) (r row, err error) {
-			o := &r.Outcome
-			var notes sql.NullString
-			if err := rows.Scan(&r.place, &r.Trial.Item, &r.Trial.Arm, &r.Trial.Replicate, &o.Kind, &o.Reason, &notes, &o.Detail, &o.Data); err != nil {
-				return r, err
-			}
-			err = decodeList(notes, &o.Notes)
-			return r, err
-		})
+			FROM `+planned+`outcomes o ON o.trial = t.id WHERE `+where+` ORDER BY t.place`, args...)
 		for r, rowErr := range found {
 			if err := errors.Join(rowErr, err); err != nil {
 				yield(eval.Judged{}, err)
 				return
 			}
-			for more && next.Place <= r.place {
-				if next.Place == r.place {
-					r.Verdicts = append(r.Verdicts, next.Verdict)
+			j := eval.Judged{Trial: r.Trial, Outcome: r.Outcome}
+			for more && next.Place <= r.Place {
+				if next.Place == r.Place {
+					j.Verdicts = append(j.Verdicts, next.Verdict)
 				}
 				if next, err, more = verdicts(); err != nil {
 					yield(eval.Judged{}, err)
 					return
 				}
 			}
-			if !yield(r.Judged, nil) {
+			if !yield(j, nil) {
 				return
 			}
 		}
@@ -376,15 +349,10 @@ type Progress struct {
 	Usage
 }
 
-// Usage is that of a run, trials included that left its plan. Requests in flight, or
-// interrupted by a crash, count as estimated.
+// Usage is that of a run.
 type Usage struct {
-	Calls     int // requests sent, retries included
-	Tokens    int
-	Cost      float64
+	eval.Spent
 	Estimated int // answers whose usage is estimated
-	Unpriced  int // requests of unknown cost, which Cost lacks
-	Uncounted int // answered calls that do not say how many tokens they took, which Tokens lacks
 }
 
 // ToJudge counts the trials whose judging is pending.
@@ -434,30 +402,34 @@ func (db *DB) Progress(ctx context.Context, run *Run) (*Progress, error) {
 // Usage reads what a run has used. A request that was not answered in time or not readably may be
 // paid: it counts as estimated.
 func (db *DB) Usage(ctx context.Context, run *Run) (u Usage, err error) {
-	err = db.get(ctx, `SELECT total(cost_usd), count(*) FILTER (WHERE usage_flags & 4 <> 0), count(*) FILTER (WHERE cost_usd IS NULL AND error_kind = ''),
-		coalesce(sum(`+tokensIn+` + `+tokensOut+`), 0), `+uncounted+`
-		FROM `+planned+`calls c ON c.trial = t.id WHERE t.run = ? AND c.source IS NULL`, []any{run}, &u.Cost, &u.Estimated, &u.Unpriced, &u.Tokens, &u.Uncounted)
+	u, err = one[Usage](ctx, db, `SELECT 0, coalesce(sum(`+tokensIn+` + `+tokensOut+`), 0), total(cost_usd),
+		count(*) FILTER (WHERE cost_usd IS NULL AND error_kind = ''), `+uncounted+`, count(*) FILTER (WHERE usage_flags & 4 <> 0)
+		FROM `+planned+`calls c ON c.trial = t.id WHERE t.run = ? AND c.source IS NULL`, run)
 	if err != nil {
 		return u, err
 	}
-	sent, lost, err := db.lost(ctx, run, true)
-	u.Calls = sent
-	u.Tokens, u.Cost, u.Unpriced = u.Tokens+lost.Tokens, u.Cost+lost.CostUSD, u.Unpriced+lost.Unpriced
+	r, err := db.requests(ctx, run, true)
+	u.Calls, u.Tokens, u.Cost, u.Unpriced = r.Sent, u.Tokens+r.Tokens, u.Cost+r.CostUSD, u.Unpriced+r.Unpriced
 	return u, err
 }
 
 // Lost counts the requests of a run without an answer that may be paid, without those for embeddings.
 func (db *DB) Lost(ctx context.Context, run *Run) (eval.Lost, error) {
-	_, l, err := db.lost(ctx, run, false)
-	return l, err
+	r, err := db.requests(ctx, run, false)
+	return r.Lost, err
 }
 
-// lost counts the requests of a run, and those that are lost, also for embeddings if embed is true.
-func (db *DB) lost(ctx context.Context, run *Run, embed bool) (sent int, l eval.Lost, err error) {
+// requests are those of a run, and those of them without an answer that may be paid.
+type requests struct {
+	Sent int
+	eval.Lost
+}
+
+// requests counts the requests of a run, also for embeddings if embed is true.
+func (db *DB) requests(ctx context.Context, run *Run, embed bool) (requests, error) {
 	const open = `FILTER (WHERE NOT ended OR a.error_kind IN ('timeout', 'malformed'))`
-	err = db.get(ctx, `SELECT count(*) + (SELECT untimed FROM runs WHERE n = ?), count(*) `+open+`, coalesce(sum(tokens) `+open+`, 0), total(cost_usd) `+open+`, count(*) `+open+` - count(cost_usd) `+open+`
-		FROM `+planned+`attempts a ON a.trial = t.id WHERE t.run = ? AND (a.stage <> 'embed' OR ?)`, []any{run, run, embed}, &sent, &l.Requests, &l.Tokens, &l.CostUSD, &l.Unpriced)
-	return sent, l, err
+	return one[requests](ctx, db, `SELECT count(*) + (SELECT untimed FROM runs WHERE n = ?), count(*) `+open+`, coalesce(sum(tokens) `+open+`, 0), total(cost_usd) `+open+`, count(*) `+open+` - count(cost_usd) `+open+`
+		FROM `+planned+`attempts a ON a.trial = t.id WHERE t.run = ? AND (a.stage <> 'embed' OR ?)`, run, run, embed)
 }
 
 // ProgressIn reads the progress of the trials from a place in the plan to another, which is

@@ -83,7 +83,7 @@ func (db *DB) Renew(ctx context.Context, run *Run, list []Renewal, events []Even
 			}
 			read, judged := run.plan.Basis(seq)
 			x.exec(`UPDATE calls SET stale = step NOT IN (`+among(len(r.Steps))+`) WHERE trial = ? AND stage = ?`, append(anys(r.Steps), id, string(r.Stage))...)
-			examples{id, r.Stage, r.Examples}.replace(x)
+			x.putExamples(id, r.Stage, r.Examples)
 			if r.Stage == eval.StageRun {
 				if r.Derived {
 					x.exec(insertions[intoOutcomes].rows(1), outcomeRow(id, read, r.Outcome, "")...)

@@ -123,7 +123,7 @@ func (db *DB) Foresee(ctx context.Context, run *Run, p Plan) (j *Journal, err er
 func candidates(run *Run, c *eval.Call, other, shared bool) (text string, args []any) {
 	text = `SELECT c.id, t.item, t.arm, t.replicate, r.id, c.parts, r.n FROM calls c CROSS JOIN trials t ON t.id = c.trial CROSS JOIN runs r ON r.n = t.run
 		WHERE c.key IN (?, ?) AND c.stage = ? AND c.error_kind = '' AND c.source IS NULL AND t.question <> ? AND c.id > ?`
-	args = append(anys(keys(c)), string(c.Stage), distrusted, c.After)
+	args = append(anys(keys(c)), string(c.Stage), Distrusted, c.After)
 	column, step := `c.step`, c.Step
 	if c.Stage == eval.StageJudge {
 		text += ` AND NOT EXISTS (SELECT 1 FROM calls a WHERE a.trial = c.trial AND a.stage = c.stage AND a.step = c.step || '` + eval.AskedAgain + `')`
@@ -156,8 +156,8 @@ func (j *Journal) others(ctx context.Context) (bool, error) {
 	j.taken.mu.Lock()
 	defer j.taken.mu.Unlock()
 	if j.taken.others == nil {
-		var some bool
-		if err := j.db.get(ctx, `SELECT EXISTS (SELECT 1 FROM trials t JOIN calls c ON c.trial = t.id WHERE t.run <> ? OR t.place < 0)`, []any{j.run.N}, &some); err != nil {
+		some, err := one[bool](ctx, j.db, `SELECT EXISTS (SELECT 1 FROM trials t JOIN calls c ON c.trial = t.id WHERE t.run <> ? OR t.place < 0)`, j.run.N)
+		if err != nil {
 			return false, err
 		}
 		archived, err := j.db.archived(ctx)
@@ -175,7 +175,7 @@ func (j *Journal) others(ctx context.Context) (bool, error) {
 func (j *Journal) archived(ctx context.Context) (runs []*Run, err error) {
 	n := -1
 	if j.db.Shared() {
-		if err := j.db.get(ctx, `SELECT count(*) FROM runs WHERE archive IS NOT NULL`, nil, &n); err != nil {
+		if n, err = one[int](ctx, j.db, `SELECT count(*) FROM runs WHERE archive IS NOT NULL`); err != nil {
 			return nil, err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -152,7 +153,7 @@ func (db *DB) SetItems(ctx context.Context, run *Run, items []eval.Item, events 
 	})
 }
 
-const runColumns = `SELECT n, id, study, suite, study_path, study_json, overrides, treatment, replicates, trials, created_at, version, analysed, coalesce(archive, '') FROM runs `
+const runColumns = `SELECT n, id, study, suite, study_path, study_json, overrides, treatment, replicates, trials, created_at, version, analysed, archive FROM runs `
 
 // scanRun reads a run. Folders are moved and copied, so a study of the run's name beside the
 // folder of the store comes before the path that the run recorded. That of a run in a bundle is
@@ -180,28 +181,19 @@ func (db *DB) scanRun(row *sql.Rows) (*Run, error) {
 
 func scanRun(row *sql.Rows) (*Run, error) {
 	var r Run
-	var studyJSON, overrides, treatment, created, archive string
-	err := row.Scan(&r.N, &r.ID, &r.Study, &r.Suite, &r.StudyPath, &studyJSON, &overrides, &treatment, &r.Replicates, &r.Trials,
-		&created, &r.Version, &r.Analysed, &archive)
+	var treatment string
+	err := row.Scan(&r.N, &r.ID, &r.Study, &r.Suite, &r.StudyPath, &r.StudyJSON, column(&r.Overrides), &treatment, &r.Replicates, &r.Trials,
+		column(&r.CreatedAt), &r.Version, &r.Analysed, column(&r.Archive))
 	if err != nil {
-		return nil, err
-	}
-	r.StudyJSON, r.Treatment = []byte(studyJSON), eval.DecodeParts(treatment)
-	if err := json.Unmarshal([]byte(overrides), &r.Overrides); err != nil {
 		return nil, fmt.Errorf("reading run %s: %w", r.ID, err)
 	}
-	if archive != "" {
-		if err := json.Unmarshal([]byte(archive), &r.Archive); err != nil {
-			return nil, fmt.Errorf("reading where run %s is archived: %w", r.ID, err)
-		}
-	}
-	r.CreatedAt, err = time.Parse(time.RFC3339, created)
-	return &r, err
+	r.Treatment = eval.DecodeParts(treatment)
+	return &r, nil
 }
 
 // Run finds a run by its id.
 func (db *DB) Run(ctx context.Context, id string) (*Run, error) {
-	return db.firstRun(ctx, "run "+id, anyRun, `WHERE id = ?`, id)
+	return first(db.runs(ctx, `WHERE id = ?`, id), "run %s in store %s", id, db.path)
 }
 
 // LastRun finds the newest run of a split of a study; the split of a study without
@@ -211,17 +203,9 @@ func (db *DB) LastRun(ctx context.Context, study, split string) (*Run, error) {
 	if split != "" {
 		what = "a " + split + " run of study " + study
 	}
-	return db.firstRun(ctx, what, func(r *Run) bool {
+	for r, err := range db.runs(ctx, `WHERE study = ? ORDER BY n DESC`, study) {
 		var keys struct{ Split string }
-		return json.Unmarshal(r.StudyJSON, &keys) == nil && keys.Split == split
-	}, `WHERE study = ? ORDER BY n DESC`, study)
-}
-
-func anyRun(*Run) bool { return true }
-
-func (db *DB) firstRun(ctx context.Context, what string, is func(*Run) bool, where string, args ...any) (*Run, error) {
-	for r, err := range query(ctx, db, runColumns+where, args, db.scanRun) {
-		if err != nil || is(r) {
+		if err != nil || json.Unmarshal(r.StudyJSON, &keys) == nil && keys.Split == split {
 			return r, err
 		}
 	}
@@ -229,8 +213,10 @@ func (db *DB) firstRun(ctx context.Context, what string, is func(*Run) bool, whe
 }
 
 // Runs lists all runs, oldest first.
-func (db *DB) Runs(ctx context.Context) ([]*Run, error) {
-	return Collect(query(ctx, db, runColumns+`ORDER BY n`, nil, db.scanRun))
+func (db *DB) Runs(ctx context.Context) ([]*Run, error) { return Collect(db.runs(ctx, `ORDER BY n`)) }
+
+func (db *DB) runs(ctx context.Context, where string, args ...any) iter.Seq2[*Run, error] {
+	return query(ctx, db, runColumns+where, args, db.scanRun)
 }
 
 // SetPlan sets the plan of a run read from the store. The trials of the plan must
@@ -331,12 +317,12 @@ func (db *DB) Grouped(ctx context.Context, run *Run) (map[string]eval.Item, erro
 	type row struct{ ID, Grouped string }
 	items := map[string]eval.Item{}
 	for r, err := range rows[row](ctx, db, `SELECT item, grouped FROM items WHERE run = ? AND grouped <> '' AND item IN (SELECT item FROM trials WHERE run = ? AND place >= 0)`, run, run) {
-		var in grouped
-		if err == nil {
-			err = json.Unmarshal([]byte(r.Grouped), &in)
-		}
 		if err != nil {
-			return nil, db.explain(fmt.Errorf("item %s: %w", r.ID, err))
+			return nil, err
+		}
+		var in grouped
+		if err := json.Unmarshal([]byte(r.Grouped), &in); err != nil {
+			return nil, fault(db.path, "item %s: %w", r.ID, err)
 		}
 		items[r.ID] = eval.Item{ID: r.ID, Split: in.Split, Cluster: in.Cluster, Strata: in.Strata}
 	}
@@ -367,11 +353,11 @@ func (db *DB) Tags(ctx context.Context, run *Run) ([]string, error) {
 // with an id, it is the other one that had the tag when that run's plan was made: by the order of
 // events, or by the clocks if the run began in an earlier version and its plan did not change.
 func (db *DB) Tagged(ctx context.Context, tag, of string) (*Run, error) {
-	return db.firstRun(ctx, fmt.Sprintf("a run with the tag %q", tag), anyRun, `WHERE n = (SELECT e.run FROM events e JOIN runs r ON r.n = e.run
+	return first(db.runs(ctx, `WHERE n = (SELECT e.run FROM events e JOIN runs r ON r.n = e.run
 		LEFT JOIN runs o ON o.id = ? WHERE e.what = ? AND e.note = ? AND NOT EXISTS (SELECT 1 FROM runs WHERE id = ?) AND (o.n IS NULL OR r.n <> o.n AND
 			(r.n < o.n AND e.at <= o.created_at AND NOT EXISTS (SELECT 1 FROM events p WHERE p.run = o.n AND p.what = ?)
 				OR e.id < (SELECT max(p.id) FROM events p WHERE p.run = o.n AND p.what IN (?, ?))))
-		ORDER BY e.id DESC LIMIT 1)`, of, EventTag, modelText(tag), tag, EventAnswers, EventAnswers, EventPlan)
+		ORDER BY e.id DESC LIMIT 1)`, of, EventTag, modelText(tag), tag, EventAnswers, EventAnswers, EventPlan), "a run with the tag %q in store %s", tag, db.path)
 }
 
 // AddEvent appends to the run's history.
@@ -385,12 +371,5 @@ func (x *steps) addEvent(run *Run, e Event) {
 
 // Events lists the run's history, oldest first.
 func (db *DB) Events(ctx context.Context, run *Run) ([]Event, error) {
-	return Collect(query(ctx, db, `SELECT at, what, note FROM events WHERE run = ? ORDER BY id`, []any{run.N}, func(row *sql.Rows) (e Event, err error) {
-		var at string
-		if err := row.Scan(&at, &e.What, &e.Note); err != nil {
-			return e, err
-		}
-		e.At, err = time.Parse(time.RFC3339, at)
-		return e, err
-	}))
+	return all[Event](ctx, db, `SELECT at, what, note FROM events WHERE run = ? ORDER BY id`, run.N)
 }

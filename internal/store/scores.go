@@ -126,8 +126,8 @@ func (db *DB) OtherScores(ctx context.Context, run *Run, scores iter.Seq2[eval.S
 		was, ok := left[k]
 		same := ok && was == eval.HashOf([]byte(r.data))
 		if ok && !same {
-			var data string
-			if err := db.get(ctx, `SELECT s.data FROM `+r.table()+` s JOIN trials t ON t.id = s.trial WHERE `+oneTrial, []any{run, r.trial}, &data); err != nil {
+			data, err := one[string](ctx, db, `SELECT s.data FROM `+r.table()+` s JOIN trials t ON t.id = s.trial WHERE `+oneTrial, run, r.trial)
+			if err != nil {
 				return nil, err
 			}
 			same = sameScores(data, r.data)
@@ -139,8 +139,8 @@ func (db *DB) OtherScores(ctx context.Context, run *Run, scores iter.Seq2[eval.S
 		}
 	}
 	for k := range left {
-		var t eval.Trial
-		if err := db.get(ctx, `SELECT item, arm, replicate FROM trials t WHERE `+oneTrial, []any{run, k.trial}, &t.Item, &t.Arm, &t.Replicate); err != nil {
+		t, err := one[eval.Trial](ctx, db, `SELECT item, arm, replicate FROM trials t WHERE `+oneTrial, run, k.trial)
+		if err != nil {
 			return nil, err
 		}
 		other = append(other, t.String())
@@ -337,42 +337,33 @@ func (db *DB) ScoredArms(ctx context.Context, run *Run) ([]string, error) {
 }
 
 // ToScore counts the answers of a run that have no scores, as it got them since it was scored.
-func (db *DB) ToScore(ctx context.Context, run *Run) (n int, err error) {
-	err = db.get(ctx, `SELECT count(*) FROM `+planned+`outcomes o ON o.trial = t.id LEFT JOIN scores s ON s.trial = t.id
-		WHERE `+inPlan+` AND o.kind <> 'failed' AND s.trial IS NULL`, []any{run}, &n)
-	return n, err
+func (db *DB) ToScore(ctx context.Context, run *Run) (int, error) {
+	return one[int](ctx, db, `SELECT count(*) FROM `+planned+`outcomes o ON o.trial = t.id LEFT JOIN scores s ON s.trial = t.id
+		WHERE `+inPlan+` AND o.kind <> 'failed' AND s.trial IS NULL`, run)
 }
 
 // Cuts counts the prompts that a server cut, by arm and stage in order.
-func (db *DB) Cuts(ctx context.Context, run *Run) ([]eval.ArmCuts, error) {
-	var list []eval.ArmCuts
-	for c, err := range query(ctx, db, `SELECT t.arm, c.stage, c.adapted FROM `+planned+`calls c ON c.trial = t.id
-		WHERE `+inPlan+` AND c.adapted LIKE ? ORDER BY 1, 2`, []any{run, modelText("%" + eval.CutNote + "%")},
-		func(rows *sql.Rows) (c eval.ArmCuts, err error) {
-			var adapted sql.NullString
-			var notes []string
-			if err = rows.Scan(&c.Arm, &c.Stage, &adapted); err == nil {
-				err = decodeList(adapted, &notes)
-			}
-			if cut, ok := eval.CutIn(notes); ok {
-				c.Cuts, c.Cut = 1, cut
-			}
-			return c, err
-		}) {
-		if err != nil {
-			return nil, err
-		}
-		if n := len(list); n == 0 || list[n-1].Arm != c.Arm || list[n-1].Stage != c.Stage {
-			list = append(list, c)
-			continue
+func (db *DB) Cuts(ctx context.Context, run *Run) (list []eval.ArmCuts, err error) {
+	type row struct {
+		Arm     string
+		Stage   eval.Stage
+		Adapted []string
+	}
+	err = visit(ctx, db, `SELECT t.arm, c.stage, c.adapted FROM `+planned+`calls c ON c.trial = t.id
+		WHERE `+inPlan+` AND c.adapted LIKE ? ORDER BY 1, 2`, []any{run, modelText("%" + eval.CutNote + "%")}, func(r row) {
+		if n := len(list); n == 0 || list[n-1].Arm != r.Arm || list[n-1].Stage != r.Stage {
+			list = append(list, eval.ArmCuts{Arm: r.Arm, Stage: r.Stage})
 		}
 		sum := &list[len(list)-1]
-		sum.Cuts += c.Cuts
-		if c.Words > sum.Words || c.Words == sum.Words && c.Tokens < sum.Tokens {
-			sum.Cut = c.Cut
+		cut, ok := eval.CutIn(r.Adapted)
+		if ok {
+			sum.Cuts++
 		}
-	}
-	return list, nil
+		if cut.Words > sum.Words || cut.Words == sum.Words && cut.Tokens < sum.Tokens {
+			sum.Cut = cut
+		}
+	})
+	return list, err
 }
 
 // Mixed counts the answers of arms by what their requests left out, where requests of the same step
@@ -386,7 +377,7 @@ func (db *DB) Mixed(ctx context.Context, run *Run) ([]eval.ArmSettings, error) {
 	}
 	type row struct {
 		kind
-		Adapted string
+		Adapted []string
 		Answers int
 	}
 	var last kind
@@ -399,17 +390,16 @@ func (db *DB) Mixed(ctx context.Context, run *Run) ([]eval.ArmSettings, error) {
 		}
 		clear(answers)
 	}
-	for r, err := range rows[row](ctx, db, `SELECT t.arm, c.stage, c.model, c.step, t.replicate > 1, coalesce(c.adapted, '[]'), count(*) FROM `+planned+`calls c ON c.trial = t.id
+	for r, err := range rows[row](ctx, db, `SELECT t.arm, c.stage, c.model, c.step, t.replicate > 1, c.adapted, count(*) FROM `+planned+`calls c ON c.trial = t.id
 		WHERE `+inPlan+inForce+` AND c.stage <> 'embed' AND c.error_kind = '' GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5`, run) {
-		var notes []string
-		if err := cmp.Or(err, json.Unmarshal([]byte(r.Adapted), &notes)); err != nil {
+		if err != nil {
 			return nil, err
 		}
 		if r.kind != last {
 			end()
 			last = r.kind
 		}
-		answers[strings.Join(eval.LeftOut(notes), ", ")] += r.Answers
+		answers[strings.Join(eval.LeftOut(r.Adapted), ", ")] += r.Answers
 	}
 	end()
 	var list []eval.ArmSettings
@@ -452,17 +442,13 @@ func (db *DB) DropAnalysis(ctx context.Context, run *Run) error {
 
 // Analysis reads what SaveAnalysis stored; verdict is nil without rules.
 func (db *DB) Analysis(ctx context.Context, run *Run) (analysis, verdict []byte, basis string, err error) {
-	var a string
-	var v sql.NullString
-	err = db.sql.QueryRowContext(ctx, `SELECT analysis, verdict, basis FROM analyses WHERE run = ?`, run.N).Scan(&a, &v, &basis)
+	type row struct {
+		Analysis, Verdict []byte
+		Basis             string
+	}
+	r, err := one[row](ctx, db, `SELECT analysis, verdict, basis FROM analyses WHERE run = ?`, run.N)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil, "", fmt.Errorf("an analysis of run %s: %w: finish the run with `scruple run`, or score it with `scruple score`", run.ID, ErrNotFound)
+		err = fmt.Errorf("an analysis of run %s: %w: finish the run with `scruple run`, or score it with `scruple score`", run.ID, ErrNotFound)
 	}
-	if err != nil {
-		return nil, nil, "", db.explain(err)
-	}
-	if v.Valid {
-		verdict = []byte(v.String)
-	}
-	return []byte(a), verdict, basis, nil
+	return r.Analysis, r.Verdict, r.Basis, err
 }

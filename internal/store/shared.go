@@ -64,12 +64,11 @@ func (db *DB) Await() {
 }
 
 // Entrusted reports whether workers have the run.
-func (db *DB) Entrusted(ctx context.Context, run *Run) (has bool, err error) {
+func (db *DB) Entrusted(ctx context.Context, run *Run) (bool, error) {
 	if !db.Shared() {
 		return false, nil
 	}
-	err = db.sql.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM leases WHERE run = ? AND holder = ?)`, run.N, Workers).Scan(&has)
-	return has, db.explain(err)
+	return one[bool](ctx, db, `SELECT EXISTS (SELECT 1 FROM leases WHERE run = ? AND holder = ?)`, run.N, Workers)
 }
 
 // OfWorkers returns the numbers of the runs that workers have and that are not to stop, each
@@ -81,7 +80,7 @@ func (db *DB) OfWorkers(ctx context.Context) (map[int64]string, error) {
 
 // RunNumbered finds a run by its number.
 func (db *DB) RunNumbered(ctx context.Context, n int64) (*Run, error) {
-	return db.firstRun(ctx, fmt.Sprintf("run %d", n), anyRun, `WHERE n = ?`, n)
+	return first(db.runs(ctx, `WHERE n = ?`, n), "run %d in store %s", n, db.path)
 }
 
 // AskToStop has workers begin nothing more of a run, and give its work back.

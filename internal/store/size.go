@@ -32,9 +32,8 @@ func BytesOf(path string, trials, calls int, derived, answer float64) int64 {
 // Derived is the mean length of the outcomes and scores of the latest trials of the store, 0 if
 // it has none.
 func (db *DB) Derived(ctx context.Context) (bytes float64, err error) {
-	err = db.get(ctx, `SELECT (SELECT coalesce(avg(octet_length(data)), 0) FROM (SELECT data FROM scores ORDER BY trial DESC LIMIT ?) AS s)
-		+ (SELECT coalesce(avg(octet_length(detail) + coalesce(octet_length(data), 0)), 0) FROM (SELECT detail, data FROM outcomes ORDER BY trial DESC LIMIT ?) AS o)`, []any{latest, latest}, &bytes)
-	return bytes, err
+	return one[float64](ctx, db, `SELECT (SELECT coalesce(avg(octet_length(data)), 0) FROM (SELECT data FROM scores ORDER BY trial DESC LIMIT ?) AS s)
+		+ (SELECT coalesce(avg(octet_length(detail) + coalesce(octet_length(data), 0)), 0) FROM (SELECT detail, data FROM outcomes ORDER BY trial DESC LIMIT ?) AS o)`, latest, latest)
 }
 
 // Recent is what the latest calls of a model took that it answered.

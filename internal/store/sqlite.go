@@ -306,20 +306,12 @@ const applicationID = 0x53435250
 // identify returns an error if the file has tables of another program. Stores of
 // formats before 4 have no mark and are known by their tables.
 func (e sqliteFile) identify(ctx context.Context, db *DB) error {
-	var id, tables, ours int
-	err := db.sql.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&id)
-	if err == nil {
-		err = db.sql.QueryRowContext(ctx, `SELECT count(*), count(CASE WHEN name IN ('goose_db_version', 'runs', 'items', 'trials', 'calls', 'outcomes') THEN 1 END)
-			FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`).Scan(&tables, &ours)
-	}
-	switch {
-	case err != nil:
-		return db.explain(err)
-	case id == applicationID, id == 0 && (tables == 0 || ours == 6):
-		return nil
-	// A first migration that was interrupted leaves goose's table alone.
-	case id == 0 && tables == 1 && ours == 1:
-		return nil
+	type row struct{ ID, Tables, Ours int }
+	r, err := one[row](ctx, db, `SELECT (SELECT application_id FROM pragma_application_id), count(*), count(CASE WHEN name IN ('goose_db_version', 'runs', 'items', 'trials', 'calls', 'outcomes') THEN 1 END)
+		FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
+	interrupted := r.Tables == 1 && r.Ours == 1 // a first migration leaves goose's table alone
+	if err != nil || r.ID == applicationID || r.ID == 0 && (r.Tables == 0 || r.Ours == 6 || interrupted) {
+		return err
 	}
 	return fault(db.path, "%w: give a file of its own with --store", errForeign)
 }
@@ -342,9 +334,8 @@ func (sqliteFile) writing(ctx context.Context, db *DB, _ *Run) bool {
 	return code(lock.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master`).Scan(&n)) == sqlite3.SQLITE_BUSY
 }
 
-func (sqliteFile) hasTable(ctx context.Context, db *DB, name string) (has bool, err error) {
-	err = db.sql.QueryRowContext(ctx, `SELECT count(*) > 0 FROM sqlite_master WHERE name = ?`, name).Scan(&has)
-	return has, err
+func (sqliteFile) hasTable(ctx context.Context, db *DB, name string) (bool, error) {
+	return one[bool](ctx, db, `SELECT count(*) > 0 FROM sqlite_master WHERE name = ?`, name)
 }
 
 // integrity asks SQLite about the pages and indexes of the file.

@@ -3,9 +3,11 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding"
 	"encoding/json"
 	"fmt"
 	"iter"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -154,27 +156,71 @@ func scanned[T any](ctx context.Context, on executor, text string, args []any, s
 }
 
 // into returns what reads a row into a value: the only column, or the columns that are its
-// fields, and those of structs in it, in their order.
+// fields, and those of structs in it, in their order. See [column] for a column that is a list.
 func into[T any]() func(*sql.Rows) (T, error) {
 	var v T
 	var fields []any
 	var add func(part reflect.Value)
 	add = func(part reflect.Value) {
-		switch part.Kind() {
-		case reflect.Struct:
+		switch {
+		case part.Kind() == reflect.Struct && !isText(part.Type()):
 			for i := range part.NumField() {
 				add(part.Field(i))
 			}
-		case reflect.Array:
+		case part.Kind() == reflect.Array:
 			for i := range part.Len() {
 				add(part.Index(i))
 			}
 		default:
-			fields = append(fields, part.Addr().Interface())
+			fields = append(fields, column(part.Addr().Interface()))
 		}
 	}
 	add(reflect.ValueOf(&v).Elem())
 	return func(rows *sql.Rows) (T, error) { err := rows.Scan(fields...); return v, err }
+}
+
+// column returns what reads a column into a variable: NULL as NaN of a number with a point and as
+// nothing of a list or object, which are JSON, and a time from its text.
+func column(into any) any {
+	if n, is := into.(*float64); is {
+		return orNaN{n}
+	}
+	kind := reflect.TypeOf(into).Elem()
+	isList := kind.Kind() == reflect.Slice && kind.Elem().Kind() != reflect.Uint8
+	if isText(kind) || isList || kind.Kind() == reflect.Pointer && kind.Elem().Kind() == reflect.Struct {
+		return encoded{into}
+	}
+	return into
+}
+
+func isText(kind reflect.Type) bool {
+	return reflect.PointerTo(kind).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+}
+
+type orNaN struct{ into *float64 }
+
+func (n orNaN) Scan(value any) error {
+	var number sql.NullFloat64
+	err := number.Scan(value)
+	*n.into = number.Float64
+	if !number.Valid {
+		*n.into = math.NaN()
+	}
+	return err
+}
+
+type encoded struct{ into any }
+
+func (e encoded) Scan(value any) error {
+	reflect.ValueOf(e.into).Elem().SetZero() // who got the last row may keep its list
+	var text sql.Null[[]byte]
+	if err := text.Scan(value); err != nil || len(text.V) == 0 {
+		return err
+	}
+	if t, is := e.into.(encoding.TextUnmarshaler); is {
+		return t.UnmarshalText(text.V)
+	}
+	return json.Unmarshal(text.V, e.into)
 }
 
 // An insertion is a statement that writes rows of a table.

@@ -144,9 +144,10 @@ func OpenRead(ctx context.Context, path string) (*DB, error) {
 // Writing reports whether a process writes a run; for a file, any run.
 func (db *DB) Writing(ctx context.Context, run *Run) bool { return db.engine.writing(ctx, db, run) }
 
+// explain adds to an error of the database which store it is of, and a remedy.
 func (db *DB) explain(err error) error {
-	if err == nil {
-		return nil
+	if _, ours := errors.AsType[*Error](err); err == nil || ours {
+		return err
 	}
 	return db.engine.explain(db.path, err)
 }
@@ -236,11 +237,11 @@ const format = 13
 func (db *DB) version(ctx context.Context) (have int64, err error) {
 	some, err := db.engine.hasTable(ctx, db, "goose_db_version")
 	if err == nil && some {
-		err = db.sql.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&have)
+		have, err = one[int64](ctx, db, `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`)
 	}
 	switch {
 	case err != nil:
-		return 0, db.explain(err)
+		return 0, err
 	case have > format:
 		return 0, fault(db.path, "%w: it has format %d, but this program supports formats up to %d: use the scruple that wrote it, or another --store", errNewer, have, format)
 	case have == 0 && !db.writes:

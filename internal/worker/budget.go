@@ -92,9 +92,8 @@ func (p *purse) Draw(spent run.Spent) (run.Budget, error) {
 		return run.Budget{}, p.q.db.Explain(fmt.Errorf("drawing a part of the budget of %s: %w", p.run.ID, err))
 	}
 	if exhausted {
-		spent := run.Spent{Calls: used.Calls, Tokens: used.Tokens, Cost: used.Cost}
-		err = fmt.Errorf("%w: %s", run.ErrBudget, p.most.Of(spent))
-		if !p.most.UsedBy(spent) {
+		err = fmt.Errorf("%w: %s", run.ErrBudget, p.most.Of(used.Spent))
+		if !p.most.UsedBy(used.Spent) {
 			err = fmt.Errorf("%w: %w", err, errReserved)
 		}
 		return run.Budget{}, err

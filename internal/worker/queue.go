@@ -46,7 +46,6 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 
 	"github.com/scruple-eval/scruple/internal/experiment"
-	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
 )
 
@@ -358,7 +357,7 @@ func (q *Queue) Status(ctx context.Context) (s Status, err error) {
 		if err != nil {
 			return s, err
 		}
-		of.Exhausted = experiment.Exhausted(r, run.Spent{Calls: used.Calls, Tokens: used.Tokens, Cost: used.Cost})
+		of.Exhausted = experiment.Exhausted(r, used.Spent)
 	}
 	s.Workers, err = collect(ctx, q, pgx.RowToStructByPos[Hand], `SELECT w.process, w.seen, (SELECT count(*) FROM river_job WHERE state = 'running' AND `+holder+` = w.holder), w.note
 		FROM workers w WHERE w.seen > clock_timestamp() - make_interval(secs => $1) ORDER BY w.process`, lostAfter.Seconds())

@@ -53,14 +53,8 @@ func main() {
 		fake := start(dir, 0)
 		var bare, scruple measured
 		for round := range rounds { // alternating, and the least CPU of each: a shared machine is never quiet for long
-			fake.reset()
-			b := run("", filepath.Join(dir, "bare"), "-sdk", provider, "-url", fake.url, "-calls", fmt.Sprint(*calls))
-			b.rate = fake.rate()
-			bare = cheaper(bare, b)
-			fake.reset()
-			s := run(dir, filepath.Join(dir, "scruple"), "run", study(dir, fmt.Sprint("cpu-", provider, round), provider, fake.url, *calls), "--json")
-			s.rate = fake.rate()
-			scruple = cheaper(scruple, s)
+			bare = cheaper(bare, fake.measure("", filepath.Join(dir, "bare"), "-sdk", provider, "-url", fake.url, "-calls", fmt.Sprint(*calls)))
+			scruple = cheaper(scruple, fake.scruple(dir, fmt.Sprint("cpu-", provider, round), provider, *calls))
 		}
 		show("bare "+provider+" SDK, 0 ms", bare, *calls, "")
 		show("scruple, "+provider+", 0 ms", scruple, *calls, fmt.Sprintf("CPU ×%.2f", scruple.cpu.Seconds()/bare.cpu.Seconds()))
@@ -68,15 +62,13 @@ func main() {
 	}
 
 	fake := start(dir, latency)
-	s := run(dir, filepath.Join(dir, "scruple"), "run", study(dir, "rate", "openai", fake.url, *calls), "--json")
-	s.rate = fake.rate()
+	s := fake.scruple(dir, "rate", "openai", *calls)
 	ideal := concurrency / latency.Seconds()
 	show("scruple, openai, 50 ms", s, *calls, fmt.Sprintf("%.1f %% of ideal", 100*s.rate/ideal))
 	fake.stop()
 
 	fake = start(dir, 0)
-	m := run(dir, filepath.Join(dir, "scruple"), "run", study(dir, "large", "openai", fake.url, *large), "--json")
-	m.rate = fake.rate()
+	m := fake.scruple(dir, "large", "openai", *large)
 	show(fmt.Sprintf("scruple, %d trials, 0 ms", *large), m, *large, fmt.Sprintf("memory ×%.2f", m.peak/s.peak))
 	fake.stop()
 
@@ -96,9 +88,7 @@ func compareStores(dir string) {
 			name string
 		}{{&file, filepath.Join(dir, "store.db")}, {&shared, *store}} {
 			fake := start(dir, latency)
-			path := study(dir, "store", "openai", fake.url, *calls)
-			m := run(dir, filepath.Join(dir, "scruple"), "run", path, "--json", "--new", "--store", to.name)
-			if m.rate = fake.rate(); m.rate > to.best.rate {
+			if m := fake.scruple(dir, "store", "openai", *calls, "--new", "--store", to.name); m.rate > to.best.rate {
 				*to.best = m
 			}
 			fake.stop()
@@ -195,20 +185,31 @@ func (s *server) stop() {
 	_ = s.cmd.Wait()
 }
 
-func (s *server) stats(path string) (out struct {
-	Requests int     `json:"requests"`
-	Rate     float64 `json:"requests_per_s"`
-}) {
+// rate is how many requests a second the server got since it was last asked at /reset.
+func (s *server) rate(path string) float64 {
 	r, err := http.Get(s.url + path)
 	check(err)
 	defer r.Body.Close()
-	check(json.NewDecoder(r.Body).Decode(&out))
-	return out
+	var stats struct {
+		Rate float64 `json:"requests_per_s"`
+	}
+	check(json.NewDecoder(r.Body).Decode(&stats))
+	return stats.Rate
 }
 
-func (s *server) reset() { s.stats("/reset") }
+// measure runs a program that asks the server.
+func (s *server) measure(dir, program string, args ...string) measured {
+	s.rate("/reset")
+	m := run(dir, program, args...)
+	m.rate = s.rate("/stats")
+	return m
+}
 
-func (s *server) rate() float64 { return s.stats("/stats").Rate }
+// scruple runs a study of n calls.
+func (s *server) scruple(dir, name, provider string, n int, flags ...string) measured {
+	args := []string{"run", study(dir, name, provider, s.url, n), "--json"}
+	return s.measure(dir, filepath.Join(dir, "scruple"), append(args, flags...)...)
+}
 
 // study writes a study of n documents of about 1 kB with five fields.
 func study(dir, name, provider, url string, n int) string {
@@ -219,7 +220,9 @@ func study(dir, name, provider, url string, n int) string {
 	for _, f := range fields {
 		schema["fields"] = append(schema["fields"].([]any), map[string]string{"name": f, "type": "string", "description": f})
 	}
-	writeJSON(filepath.Join(folder, "schemas", "load.json"), schema)
+	text, err := json.Marshal(schema)
+	check(err)
+	check(os.WriteFile(filepath.Join(folder, "schemas", "load.json"), text, 0o644))
 	var b bytes.Buffer
 	for i := range n {
 		var text strings.Builder
@@ -249,12 +252,6 @@ models: [{id: fake, provider: %s, name: any, base_url: %q, temperature: 0, max_t
 execution: {concurrency: %d}
 `, name, provider, url, concurrency), 0o644))
 	return path
-}
-
-func writeJSON(path string, v any) {
-	b, err := json.Marshal(v)
-	check(err)
-	check(os.WriteFile(path, b, 0o644))
 }
 
 func check(err error) {

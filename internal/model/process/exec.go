@@ -101,7 +101,7 @@ func (e *Exec) Complete(ctx context.Context, r *eval.Request) (eval.Response, er
 		}
 		line, err := w.ask(ctx, request)
 		if errors.Is(err, errSpent) {
-			e.drop(w)
+			e.release(w)
 			continue // a new process has answered nothing yet, so this ends
 		}
 		var response eval.Response
@@ -231,13 +231,6 @@ func (e *Exec) release(w *worker) {
 	default:
 		e.idle = append(e.idle, w)
 	}
-}
-
-func (e *Exec) drop(w *worker) {
-	e.mu.Lock()
-	delete(e.live, w)
-	e.mu.Unlock()
-	w.discard()
 }
 
 // Close ends the processes: it closes their standard input, gives them two

@@ -149,14 +149,9 @@ func keyOf(path string, body []byte) string {
 
 // RoundTrip answers from the cassette.
 func (c *Cassette) RoundTrip(req *http.Request) (*http.Response, error) {
-	var body []byte
-	if req.Body != nil {
-		var err error
-		body, err = io.ReadAll(req.Body)
-		_ = req.Body.Close()
-		if err != nil {
-			return nil, err
-		}
+	body, err := bodyOf(req)
+	if err != nil {
+		return nil, err
 	}
 	i, err := c.take(keyOf(req.URL.Path, body), asked(req.Context()))
 	if err != nil {
@@ -168,6 +163,15 @@ func (c *Cassette) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp.Request = req
 	return resp, nil
+}
+
+// bodyOf reads the body of a request to its end.
+func bodyOf(req *http.Request) ([]byte, error) {
+	if req.Body == nil {
+		return nil, nil
+	}
+	body, err := io.ReadAll(req.Body)
+	return body, errors.Join(err, req.Body.Close())
 }
 
 func (c *Cassette) take(key, what string) (*cassette.Interaction, error) {
@@ -323,17 +327,12 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	var sent []byte
-	if req.Body != nil {
-		if sent, err = io.ReadAll(req.Body); err != nil {
-			return nil, errors.Join(err, req.Body.Close())
-		}
-		if err := req.Body.Close(); err != nil {
-			return nil, err
-		}
-		req = req.Clone(req.Context())
-		req.Body = io.NopCloser(bytes.NewReader(sent))
+	sent, err := bodyOf(req)
+	if err != nil {
+		return nil, err
 	}
+	req = req.Clone(req.Context())
+	req.Body = io.NopCloser(bytes.NewReader(sent))
 	begun := time.Now()
 	resp, err := r.next.RoundTrip(req)
 	if err != nil {
