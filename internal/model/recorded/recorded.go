@@ -331,8 +331,10 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	req = req.Clone(req.Context())
-	req.Body = io.NopCloser(bytes.NewReader(sent))
+	if req.Body != nil {
+		req = req.Clone(req.Context())
+		req.Body = io.NopCloser(bytes.NewReader(sent))
+	}
 	begun := time.Now()
 	resp, err := r.next.RoundTrip(req)
 	if err != nil {

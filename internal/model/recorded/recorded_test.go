@@ -263,3 +263,25 @@ func TestKeysInURLs(t *testing.T) {
 		t.Errorf("cassette: %s, %v", text, err)
 	}
 }
+
+// A request without a body is passed on without one, else it would be sent in chunks.
+func TestNoBody(t *testing.T) {
+	var passed *http.Request
+	tape := recorded.NewRecorder(transport(func(r *http.Request) (*http.Response, error) {
+		passed = r
+		return nil, errors.New("no answer")
+	}))
+	if err := tape.Start(filepath.Join(t.TempDir(), "x.yaml"), false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (&http.Client{Transport: tape}).Post("http://127.0.0.1/v1/messages", "", nil); err == nil || passed == nil || passed.Body != nil {
+		t.Errorf("passed on %+v, %v", passed, err)
+	}
+	if err := tape.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+type transport func(*http.Request) (*http.Response, error)
+
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
