@@ -41,7 +41,7 @@ func spread[A, B any](seq iter.Seq2[A, error], of func(A) ([]B, error)) iter.Seq
 func only[T any](seq iter.Seq2[T, error], wanted func(T) bool) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for v, err := range seq {
-			if (err != nil || wanted(v)) && !yield(v, err) {
+			if (err != nil || wanted(v)) && (!yield(v, err) || err != nil) {
 				return
 			}
 		}
