@@ -47,7 +47,6 @@ import (
 	"iter"
 	"math"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -166,8 +165,11 @@ type Engine struct {
 
 	stopping chan struct{}
 	stopOnce sync.Once
-	stopWhy  error       // set before stopping is closed
-	leaves   atomic.Bool // trials that compute although the context has ended: they are performed again
+	stopWhy  error // set before stopping is closed
+
+	leftMu    sync.Mutex
+	left      bool // trials that compute although the context has ended: they are performed again
+	recording sync.WaitGroup
 }
 
 // New makes an engine. spent is the previous usage of the run.
@@ -330,7 +332,7 @@ func (e *Engine) each(ctx context.Context, stage eval.Stage, planned []ArmPlan, 
 	}, func(c cell) { e.end(c.bytes) })
 	wait := func() {
 		if !workers.wait(ctx) {
-			e.leaves.Store(true)
+			e.leave()
 		}
 	}
 	start := func(group []Task) bool {
@@ -438,9 +440,10 @@ func (e *Engine) one(ctx context.Context, stage eval.Stage, t Task, place *seat,
 	defer h.end()
 	ask := &asker{engine: e, seat: place, trial: t.Trial, stage: stage, lookup: t.Called, again: t.Again, health: h}
 	r, err := do(ctx, t, ask)
-	if e.leaves.Load() {
-		err = ErrStopped
+	if !e.record() {
+		return ask.sent.Load(), ErrStopped
 	}
+	defer e.recording.Done()
 	if err != nil {
 		return ask.sent.Load(), err
 	}
@@ -454,6 +457,25 @@ func (e *Engine) one(ctx context.Context, stage eval.Stage, t Task, place *seat,
 	}
 	r.before, r.rejectedBefore = before, ask.rejectedBefore
 	return ask.sent.Load(), e.settle(h, t.Trial, r)
+}
+
+// record begins to record a trial, unless the engine has left it.
+func (e *Engine) record() bool {
+	e.leftMu.Lock()
+	defer e.leftMu.Unlock()
+	if !e.left {
+		e.recording.Add(1)
+	}
+	return !e.left
+}
+
+// leave leaves the trials that compute still, and waits for what is being recorded: the journal may be
+// closed then.
+func (e *Engine) leave() {
+	e.leftMu.Lock()
+	e.left = true
+	e.leftMu.Unlock()
+	e.recording.Wait()
 }
 
 // cells groups tasks that must run in sequence: with a delay between replicates,

@@ -1002,3 +1002,27 @@ func TestLongComputationsAreGivenUp(t *testing.T) {
 		}
 	})
 }
+
+// What is being recorded when the context ends is recorded before the run ends, however long it takes: the
+// journal is closed then.
+func TestWhatIsBeingRecordedIsAwaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		b := performer{f: func(context.Context, eval.Trial, eval.Asker) (eval.Outcome, error) {
+			cancel(run.ErrStopped)
+			return eval.Outcome{}, nil
+		}}
+		j := newMemory()
+		err := run.New(quick, slow{j}, models(replying(nil)), run.Spent{}, nil).Perform(ctx, b, nil, trials(1, false))
+		if !errors.Is(err, run.ErrStopped) || len(j.outcomes) != 1 {
+			t.Errorf("%v, with %d outcomes", err, len(j.outcomes))
+		}
+	})
+}
+
+type slow struct{ *memory }
+
+func (s slow) Outcome(t eval.Trial, o eval.Outcome) error {
+	time.Sleep(time.Minute)
+	return s.memory.Outcome(t, o)
+}
