@@ -177,13 +177,15 @@ func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, w *Wo
 			continue
 		}
 		auto := &Event{Subject: e.Subject, Answer: Answer{}}
-		if auto.Answer.put(q.Name, stratum); slices.Contains(q.Options, stratum) {
-			decided = append(decided, pair{*e.Subject, auto, e})
+		p := pair{*e.Subject, auto, e}
+		if slices.Contains(q.Options, stratum) {
+			auto.Answer.put(q.Name, stratum)
+			decided = append(decided, p)
 		} else {
 			others[stratum]++
 			auto.Answer.put(q.Name, last)
 		}
-		all = append(all, pair{*e.Subject, auto, e})
+		all = append(all, p)
 	}
 	add := func(name string, pairs []pair, notes ...string) error {
 		g := r.agreement(name, w.Person, q.Text, len(pairs))

@@ -353,7 +353,8 @@ func Read(path string) (Book, error) {
 		return Book{}, err
 	}
 	b := Book{Path: path}
-	return b, b.add(entries...)
+	err = b.add(entries...)
+	return b, err
 }
 
 // readAbove reads what the ledgers above that of a study file say.

@@ -167,10 +167,12 @@ func byUnit(scores []eval.Score) (metrics []string, units []unitScores) {
 			metrics = append(metrics, s.Metric)
 		}
 	}
+	at := map[string]int{} // in units, of which an answer can have thousands
 	for _, s := range scores {
-		k := slices.IndexFunc(units, func(u unitScores) bool { return u.Unit == s.Unit })
-		if k < 0 {
+		k, known := at[s.Unit]
+		if !known {
 			k = len(units)
+			at[s.Unit] = k
 			units = append(units, unitScores{s.Unit, make([]string, len(metrics))})
 		}
 		units[k].Scores[slices.Index(metrics, s.Metric)] = scoreText(s)
