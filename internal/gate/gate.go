@@ -497,8 +497,12 @@ func environment(list []function, lower func(metric string) bool, use func(f fun
 		within := func(margin float64, args ...string) bool {
 			holds := true
 			for _, end := range f.bounds(lower(args[2])) {
-				x := use(f.within[end], args)
-				holds = holds && [2]bool{x > -margin, x < margin}[end]
+				switch x := use(f.within[end], args); end {
+				case 0:
+					holds = holds && x > -margin
+				case 1:
+					holds = holds && x < margin
+				}
 			}
 			return holds
 		}

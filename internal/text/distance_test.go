@@ -61,6 +61,12 @@ func TestNear(t *testing.T) {
 		{String, "0123456789a", "x123456789a", true},
 		{String, strings.Repeat("a", 95) + "bcdefg", strings.Repeat("a", 95), true},
 		{String, strings.Repeat("a", 90) + "bcdefghijk", strings.Repeat("a", 90), false},
+		{String, strings.Repeat("abcdefghi.", 200), strings.Repeat("xbcdefghi.", 100) + strings.Repeat("abcdefghi.", 100), true},
+		{String, strings.Repeat("abcdefghi.", 200), strings.Repeat("xbcdefghi.", 199) + "abcdefghi.", true},
+		{String, strings.Repeat("abcdefghi.", 200), strings.Repeat("xbcdefghi.", 200), false}, // 0.9
+		{String, strings.Repeat("abcdefghi.", 200), strings.Repeat("xycdefghi.", 200), false},
+		{String, strings.Repeat("a", 4000), strings.Repeat("a", 3601), true},
+		{String, strings.Repeat("a", 4000), strings.Repeat("a", 3600), false},
 		{String, "", "", true},
 		{String, "", "abc", false},
 		{Number, "3.14159", "3.14", true},

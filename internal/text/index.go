@@ -156,8 +156,8 @@ func (x *Index) PageAt(offset int) int {
 	return x.pages[max(i-1, 0)].Number
 }
 
-// offset is the offset in the document of one in the normal text of the span, which otherwise says
-// for a span that has no such places.
+// offset is the place in the document of a place in the normal text of the span. A span that is not
+// plain has no such places: it is otherwise, an end of the span.
 func (s span) offset(at int, otherwise int32) int {
 	if s.plain {
 		return int(s.from) + at - int(s.at)

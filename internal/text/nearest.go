@@ -53,6 +53,9 @@ func NearestFew(word string, known []string, n int) []string {
 // of which only the cells near the diagonal can be in the limit.
 func editDistance(a, b []rune, limit int) int {
 	above := limit + 1
+	if max(len(a)-len(b), len(b)-len(a)) > limit {
+		return above
+	}
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
