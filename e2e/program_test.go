@@ -21,6 +21,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/scruple-eval/scruple/internal/postgrestest"
 )
 
 // Exit codes of the program.
@@ -52,7 +54,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
-	code = m.Run()
+	code = postgrestest.M{M: m}.Run()
 }
 
 var atEnd struct {
