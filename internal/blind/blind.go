@@ -270,7 +270,8 @@ func (spec Spec) content(f *study.File) (content map[string][]byte, places []str
 		if err != nil {
 			return nil, nil, err
 		}
-		if k.Files[name] = dataset.SHA256(data); sent {
+		k.Files[name] = dataset.SHA256(data)
+		if sent {
 			content[name] = data
 		}
 	}

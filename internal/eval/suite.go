@@ -435,7 +435,7 @@ type GraphEdge struct {
 	Y     float64 `json:"y"`
 }
 
-// An ExhibitStep is one step of an arm, or what a judge or a person said of its answer.
+// An ExhibitStep is a step of an arm, or a verdict of a judge or a person on its answer.
 type ExhibitStep struct {
 	Name    string `json:"name"`
 	Text    string `json:"text"`

@@ -308,7 +308,7 @@ func (r *Run) sinceJudge(e earlierRun) (settings, arms []string) {
 	return settings, arms
 }
 
-// sincePeople compares what people say of answers with what they said of the same ones in an earlier run.
+// sincePeople compares people's verdicts with those on the same answers in an earlier run.
 func (r *Run) sincePeople(ctx context.Context, e earlierRun) store.PeopleDiff {
 	was, now := read(e.there, r.db.SaidByPeople), read(e.here, r.db.SaidByPeople)
 	d := store.PeopleDiff{Lacking: map[string]int{}, Changed: map[string]int{}, Outdated: map[string]int{}}

@@ -222,10 +222,13 @@ func (k *keeper) find(a store.Asked) (at int, kept bool) {
 
 // wants reports whether the prompts of a trial are to be kept.
 func (k *keeper) wants(a store.Asked) bool {
+	if !k.shows(a) {
+		return false
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	at, kept := k.find(a)
-	return k.shows(a) && (kept || at < fewExamples)
+	return kept || at < fewExamples
 }
 
 // examples are those of [examples] that are to be kept: most are not, and shortening prompts takes time.

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Sequences that are derived from one that goes on after an error end with it.
+// A derived sequence ends at the first error of its source, even if the source goes on.
 func TestSequencesEndWithAnError(t *testing.T) {
 	failed := errors.New("failed")
 	numbers := func(yield func(int, error) bool) {

@@ -251,10 +251,15 @@ func (w *walker) add(f function, args []string, margin []ast.Node) {
 	if f.within == nil {
 		w.result(call{f, args}, "")
 	} else {
+		value, _ := number(margin[0])
 		for _, end := range f.bounds(w.lower(args[2])) {
-			w.result(call{f.within[end], args}, [2]string{"> -", "< "}[end]+margin[0].String())
-			if value, _ := number(margin[0]); f.worse {
-				asked = [2]float64{-value, value}[end]
+			than, limit := "> -", -value
+			if end == 1 {
+				than, limit = "< ", value
+			}
+			w.result(call{f.within[end], args}, than+margin[0].String())
+			if f.worse {
+				asked = limit
 			}
 		}
 	}

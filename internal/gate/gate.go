@@ -319,8 +319,9 @@ var interactions = subject[analyse.Interaction]{names: []string{"a", "b", "metri
 	},
 	note: func(r analyse.Interaction) string { return strings.Join(r.Warnings, "; ") }}
 
-// ofBlind is the result of the blind validations on two arms by a metric that is better than the others,
-// and why there is none: one that lacks it may have left it out as it was bad.
+// ofBlind finds the result of the blind validations on two arms by a metric that is better than the others,
+// or says why there is none. One validation without a result is enough for that: an outsider may have left
+// out a bad one.
 func ofBlind(v view, names []string, better func(a, b analyse.Number) bool) (best analyse.BlindComparison, found bool, why string) {
 	why = "there is no blind validation"
 	for _, b := range v.Blind {

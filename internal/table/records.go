@@ -142,7 +142,8 @@ func (t *Table) record(r Row, texts Texts) ([]byte, error) {
 		if within[key] != nil {
 			return nil, fmt.Errorf("a value of %s beside columns such as %q: use one of them", name, name+".…")
 		}
-		if within[key] = r.Cells[i].Text; name != texts.Verbatim {
+		within[key] = r.Cells[i].Text
+		if name != texts.Verbatim {
 			within[key] = texts.value(name, cell, t.truths()[i])
 		}
 	}

@@ -63,7 +63,8 @@ func editDistance(a, b []rune, limit int) int {
 	for i, r := range a {
 		first, last := max(1, i+1-limit), min(len(b), i+1+limit)
 		diagonal, least := row[first-1], above
-		if row[first-1] = above; first == 1 {
+		row[first-1] = above // it is left of the cells near the diagonal
+		if first == 1 {
 			row[0] = i + 1
 			least = row[0]
 		}

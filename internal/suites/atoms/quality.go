@@ -202,7 +202,14 @@ func writeQuality(kb kit.Bench, k kit.Kept, dir string) (string, error) {
 			continue
 		}
 		if q := found[key]; q != nil {
-			*map[string]*eval.Measured{metricBalanced: &q.Balanced, metricKappa: &q.Kappa, metricJudgeError: &q.Error}[e.Metric] = e.Measured
+			switch e.Metric {
+			case metricBalanced:
+				q.Balanced = e.Measured
+			case metricKappa:
+				q.Kappa = e.Measured
+			case metricJudgeError:
+				q.Error = e.Measured
+			}
 		}
 	}
 	var files []kit.File
