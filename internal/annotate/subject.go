@@ -269,8 +269,9 @@ func show(t study.Task, source Shower, s Subject, swapped bool) (shown Shown, er
 
 // claimed lists the units of an answer that people can judge.
 func claimed(t study.Task, x eval.Exhibit) (units []string) {
+	quoted := x.Quotes() && slices.Contains(t.Show, "quote")
 	for _, r := range x.Judged() {
-		if r.Quote != "" || !slices.Contains(t.Show, "quote") {
+		if r.Quote != "" || !quoted {
 			units = append(units, r.ID)
 		}
 	}

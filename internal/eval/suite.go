@@ -469,13 +469,18 @@ type ExhibitRow struct {
 	Unit   string  `json:"unit"`
 	Gold   string  `json:"gold"`
 	Answer string  `json:"answer"`
-	Quote  string  `json:"quote,omitempty"` // the answer's quotes in quotation marks, with their pages
+	Quote  string  `json:"quote,omitempty"` // in quotation marks, with its page: the answer's, or what the judge found if the row has an ID
 	Note   string  `json:"note,omitempty"`  // description of a problem
 	Scores []Score `json:"scores,omitempty"`
 	// GoldEvidence is the quote and page that gold gives. Only people who verify gold see it.
 	GoldEvidence string `json:"-"`
 	// ID names the unit in verdicts, if Unit does not: see [Exhibit.Judged].
 	ID string `json:"-"`
+}
+
+// Quotes reports whether quotes are the answer's: in rows with IDs they are the judge's.
+func (x Exhibit) Quotes() bool {
+	return !slices.ContainsFunc(x.Rows, func(r ExhibitRow) bool { return r.ID != "" })
 }
 
 // A JudgedUnit is a unit of an answer as people judge it.
@@ -485,14 +490,14 @@ type JudgedUnit struct {
 
 // Judged returns the units of an answer that people can judge: rows with an answer. If a
 // row has an ID, only those with one are units, and the name of the row is part of the
-// answer.
+// answer. Their quote is the judge's, which people who check the judge must not see.
 func (x Exhibit) Judged() (list []JudgedUnit) {
-	named := slices.ContainsFunc(x.Rows, func(r ExhibitRow) bool { return r.ID != "" })
+	named := !x.Quotes()
 	for _, r := range x.Rows {
 		switch {
 		case r.Answer == "" || named && r.ID == "":
 		case named:
-			list = append(list, JudgedUnit{r.ID, r.Unit + ": " + r.Answer, r.Quote})
+			list = append(list, JudgedUnit{ID: r.ID, Answer: r.Unit + ": " + r.Answer})
 		default:
 			list = append(list, JudgedUnit{r.Unit, r.Answer, r.Quote})
 		}

@@ -627,6 +627,34 @@ func TestRatings(t *testing.T) {
 	}
 }
 
+// People judge a sample of all emitted claims: of a long answer too, and also those for which
+// the rules found no evidence, which they would not see beside the others.
+func TestRatingsOfALongAnswer(t *testing.T) {
+	b := mustOpen(t, nil)
+	var file strings.Builder
+	file.WriteString("---\nid: clerk\ntype: role\ntitle: Clerk\nrationale: |\n")
+	for i := range 90 {
+		fmt.Fprintf(&file, "  - Sentence %d says what no source says.\n", i)
+	}
+	file.WriteString("---\n")
+	answer, err := json.Marshal(map[string]any{"files": []okf.File{{Path: "role/clerk.md", Data: []byte(file.String())}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := eval.CaseOf(eval.Trial{Item: "library-lending", Arm: "pipeline", Replicate: 1}, eval.Outcome{Kind: eval.OK, Data: answer}, nil)
+	rated := b.Ratings(c)
+	x, err := b.Show(c)
+	units := x.Judged()
+	if err != nil || len(rated) < 90 || len(units) != len(rated) || x.Quotes() {
+		t.Fatalf("%d claims are rated and %d shown, %v", len(rated), len(units), err)
+	}
+	for _, u := range units {
+		if u.Quote != "" || !slices.ContainsFunc(rated, func(r eval.Rating) bool { return r.Unit == u.ID }) {
+			t.Errorf("people are shown %+v", u)
+		}
+	}
+}
+
 // Every atom of gold that was not found has a row, also one without claims.
 func TestMissingAtomsHaveRows(t *testing.T) {
 	b := mustOpen(t, nil, "judge_model=sim")

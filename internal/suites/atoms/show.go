@@ -13,9 +13,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// maxShown limits the rows of an exhibit of each kind.
-const maxShown = 60
-
 // Show shows the first trial of a case: the graph of gold and answer, claims beside
 // the sentence they rest on, and the problems of files and graph.
 func (b *bench) Show(c eval.Case) (eval.Exhibit, error) {
@@ -34,7 +31,7 @@ func (b *bench) Show(c eval.Case) (eval.Exhibit, error) {
 		x.Lead = string(t.Outcome.Kind) + ": " + t.Outcome.Reason
 	}
 	var said, known []string
-	for i, p := range a.points[:min(maxShown, len(a.points))] {
+	for i, p := range a.points {
 		j := a.judged[i]
 		x.Rows = append(x.Rows, p.row(j))
 		if !p.fromGold && j.holds {
@@ -45,7 +42,7 @@ func (b *bench) Show(c eval.Case) (eval.Exhibit, error) {
 	}
 	for i, p := range a.matched.Gold {
 		missing := &s.gold.Atoms[i]
-		if p < 0 && len(missing.Claims) == 0 && len(x.Rows) < 2*maxShown { // claims of the others are omitted
+		if p < 0 && len(missing.Claims) == 0 { // claims of the others are omitted
 			x.Rows = append(x.Rows, eval.ExhibitRow{Unit: missing.Name(), Gold: missing.Title, Note: "missing atom"})
 		}
 	}
@@ -97,9 +94,6 @@ func (p *point) row(j judgement) eval.ExhibitRow {
 // findings lists the findings of files and graph.
 func (a *assessment) findings() (rows []eval.ExhibitRow) {
 	for _, f := range append(a.pred.Findings(), a.issues...) {
-		if len(rows) == maxShown {
-			break
-		}
 		if f.Code == okf.CodeUnresolved {
 			continue // the graph has it as a dangling edge
 		}
