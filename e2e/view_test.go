@@ -124,6 +124,26 @@ func TestViewInABrowser(t *testing.T) {
 	}
 }
 
+// Compare opens what the study's first primary comparison says: its arms, and its metric, which
+// need not be the suite's first.
+func TestCompareOpensTheFirstComparison(t *testing.T) {
+	t.Parallel()
+	a, err := http.Get(startView(t, runExample(t, "spans")) + "c?r=spans-1")
+	must(t, err)
+	defer a.Body.Close()
+	body, err := io.ReadAll(a.Body)
+	must(t, err)
+	page := string(body)
+	for _, want := range []string{`value="judge_total" selected`, "beats"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+	if strings.Contains(page, "does not compare") {
+		t.Error("the study does not compare what the page opens")
+	}
+}
+
 // The pages answer reads only, whatever the path, and nothing without the secret.
 func TestViewOnlyReads(t *testing.T) {
 	t.Parallel()

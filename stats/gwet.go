@@ -99,7 +99,7 @@ func GwetAC1(counts [][]int, level float64) (Gwet, error) {
 	}
 	g.T = g.AC1 / g.SE
 	g.P = 2 * tCDF(-math.Abs(g.T), g.DF)
-	g.CI = tInterval(g.AC1, g.SE, g.DF, level).Clamp(math.Inf(-1), 1)
+	g.CI = tInterval(g.AC1, g.SE, g.DF, level).Clamp(-1/others, 1) // -1/others: no rating agrees, and all categories are as frequent
 	return g, nil
 }
 

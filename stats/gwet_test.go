@@ -69,6 +69,10 @@ func TestGwetAC1OfIrrCAC(t *testing.T) {
 			}
 		}
 	}
+	// Two categories that are as frequent, and no agreement: AC1 is -1, and can be no less.
+	if g, err := stats.GwetAC1([][]int{{1, 1}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {2, 0}}, 0.95); err != nil || g.CI.Low != -1 || !(math.Abs(g.AC1+0.622) < 1e-3) {
+		t.Errorf("AC1 %v (%v to %v), %v; want -0.622 from -1", g.AC1, g.CI.Low, g.CI.High, err)
+	}
 	g, _ := stats.GwetAC1(bySubject(raw4Raters, 5), 0.95)
 	for what, pair := range map[string][2]float64{"SE": {g.SE, 0.14295}, "agreement": {g.Observed, 0.81818}, "t": {g.T, 5.42458}} {
 		if !(math.Abs(pair[0]-pair[1]) <= 0.5e-5) {

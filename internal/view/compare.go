@@ -206,17 +206,21 @@ func (v *Viewer) contest(r *request) (c contest, err error) {
 		}
 		s.to.Arm = r.param(s.arm)
 	}
-	if c.A.Run.ID == c.B.Run.ID {
-		c.A.Arm, c.B.Arm = v.opponents(r.Context(), c.A, c.A.Arm, c.B.Arm)
+	of := c.B.Arm
+	if c.A.Run.ID != c.B.Run.ID {
+		c.A.Arm, of = cmp.Or(c.A.Arm, c.B.Arm), ""
+	}
+	compared := v.opponents(r.Context(), c.A, c.A.Arm, of)
+	if c.A.Arm = compared.A; c.A.Run.ID == c.B.Run.ID {
+		c.B.Arm = compared.B
 	} else {
-		c.A.Arm, _ = v.opponents(r.Context(), c.A, cmp.Or(c.A.Arm, c.B.Arm), "")
 		c.B.Arm = cmp.Or(c.B.Arm, c.A.Arm)
 		if c.Reworded, err = v.reworded(r.Context(), &c.A, &c.B); err != nil {
 			return c, err
 		}
 	}
 	r.run = c.A.Run
-	c.metric, c.known = v.metric(r.Context(), c.A, r.param("metric"))
+	c.metric, c.known = v.metric(r.Context(), c.A, r.param("metric"), compared.Metrics...)
 	c.All = r.param("all")
 	return c, nil
 }
@@ -238,14 +242,15 @@ func (v *Viewer) reworded(ctx context.Context, a, b *side) (int, error) {
 }
 
 // opponents completes two arms of a run, of which one or both may be "": by the comparisons of its
-// study, primary ones first, else by the arms in the order of the plan.
-func (v *Viewer) opponents(ctx context.Context, of side, a, b string) (string, string) {
+// study, primary ones first, else by the arms in the order of the plan. The metrics are those of
+// the comparison, if it names any.
+func (v *Viewer) opponents(ctx context.Context, of side, a, b string) analyse.Pair {
 	var pairs []analyse.Pair
 	var order []string // calibration and baselines come last
 	arms := of.x.column("arm").words
 	if kept, err := v.analysis(ctx, of.Run); err == nil {
 		for _, c := range kept.Analysis.Comparisons {
-			pairs = append(pairs, analyse.Pair{A: c.A, B: c.B, Primary: c.Primary, Contrast: c.Contrast})
+			pairs = append(pairs, analyse.Pair{A: c.A, B: c.B, Primary: c.Primary, Contrast: c.Contrast, Metrics: []string{c.Metric}})
 		}
 		for _, arm := range kept.Analysis.Arms {
 			if arm.Role == eval.RoleArm {
@@ -271,12 +276,13 @@ func (v *Viewer) opponents(ctx context.Context, of side, a, b string) (string, s
 		switch {
 		case p.A == p.B || !slices.Contains(arms, p.A) || !slices.Contains(arms, p.B):
 		case (a == "" || a == p.A) && (b == "" || b == p.B):
-			return p.A, p.B
+			return p
 		case (a == "" || a == p.B) && (b == "" || b == p.A):
-			return p.B, p.A
+			p.A, p.B = p.B, p.A
+			return p
 		}
 	}
-	return a, cmp.Or(b, a) // unknown, or a run with one arm
+	return analyse.Pair{A: a, B: cmp.Or(b, a)} // unknown, or a run with one arm
 }
 
 // params are the parameters of an address of the comparison, or of one about it.
@@ -310,8 +316,9 @@ func (c contest) find(ctx context.Context) (found matches, list []match, err err
 	return found, list, arrange(list, c.sort, c.metric.HigherIsBetter)
 }
 
-// metric returns the metric to compare by: the given one, or the first that has scores.
-func (v *Viewer) metric(ctx context.Context, s side, name string) (analyse.Metric, []analyse.Metric) {
+// metric returns the metric to compare by: the given one, or the first that has scores, of those
+// that are preferred or of all.
+func (v *Viewer) metric(ctx context.Context, s side, name string, preferred ...string) (analyse.Metric, []analyse.Metric) {
 	var known []analyse.Metric
 	for _, m := range v.metrics(ctx, s.Run) {
 		if c := s.x.column(identifier(m.Name)); c != nil && c.metric {
@@ -332,6 +339,11 @@ func (v *Viewer) metric(ctx context.Context, s side, name string) (analyse.Metri
 	}
 	if name != "" || len(known) == 0 {
 		return analyse.Metric{Name: name, Title: name, HigherIsBetter: true}, known
+	}
+	for _, name := range preferred {
+		if i := slices.IndexFunc(known, func(m analyse.Metric) bool { return m.Name == name }); i >= 0 {
+			return known[i], known
+		}
 	}
 	return known[0], known
 }
