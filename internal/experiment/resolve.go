@@ -60,10 +60,11 @@ func (x *Experiment) resolve() error {
 	return errors.Join(append(problems, x.checkBudget(), x.checkJudge())...)
 }
 
-// checkJudge refuses a judge model that judges no arm.
+// checkJudge refuses a judge model that judges no arm. In a kit it is the study's, and the outsider's
+// data may have nothing to judge.
 func (x *Experiment) checkJudge() error {
 	judge := x.Study.JudgeModel
-	if judge == "" || slices.ContainsFunc(x.Bench.Arms(), func(arm eval.Arm) bool { return slices.Contains(arm.Judges, judge) }) {
+	if judge == "" || x.env.Kit || slices.ContainsFunc(x.Bench.Arms(), func(arm eval.Arm) bool { return slices.Contains(arm.Judges, judge) }) {
 		return nil
 	}
 	return x.File.Errorf("judge_model", "no arm of this %s study is judged: remove judge_model", x.Study.Suite)
