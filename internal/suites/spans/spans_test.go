@@ -341,7 +341,7 @@ func TestUnknownErrors(t *testing.T) {
 		"a list is an object":   {strings.Replace(full, `"missedElements":[]`, `"missedElements":{}`, 1), "1/2", "?", "0/2"},
 		"an element is a word":  {strings.Replace(full, `"granularityErrors":[]`, `"granularityErrors":["long"]`, 1), "?", "0/1", "0/2"},
 		"an error of no span":   {strings.Replace(full, `"falsePositives":[]`, `"falsePositives":[{"spanIndex":7,"text":"zebra","assignedRole":"x","reason":"other"}]`, 1), "?", "0/1", "?"},
-		"a border of no span":   {strings.Replace(full, `"granularityErrors":[]`, `"granularityErrors":[{"spanIndex":-1,"text":"zebra","issue":"too_broad","suggestion":""}]`, 1), "?", "0/1", "0/2"},
+		"a border of no span":   {strings.Replace(full, `"granularityErrors":[]`, `"granularityErrors":[{"spanIndex":-1,"text":"zebra","issue":"too_coarse","suggestion":""}]`, 1), "?", "0/1", "0/2"},
 		"basic, one list":       {scores + `, "missedElements": [], "incorrectExtractions": ["boy"]}`, "1/2", "0/1", "1/2"},
 		"scores alone":          {scores + `}`, "?", "?", "?"},
 		"prose":                 {"It is fine.", "?", "?", "?"},
