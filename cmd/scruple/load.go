@@ -245,6 +245,9 @@ func (a *app) findRun(ctx context.Context, arg string) (*store.DB, *store.Run, e
 	}
 	if isStudyFile(arg) {
 		from = source{path: arg, overrides: a.overrides, store: a.storeFor(arg)}
+		if _, _, err := study.Suite(arg, a.overrides); err != nil { // it is not a study
+			return nil, nil, err
+		}
 	}
 	db, err := store.OpenRead(ctx, from.store)
 	if errors.Is(err, store.ErrNotFound) && a.storePath == "" && from.run != "" {

@@ -191,11 +191,14 @@ func (a *Analysis) unscoredWarnings() (list []string) {
 	var order []lack
 	metrics := map[lack][]string{}
 	for _, e := range a.Estimates {
-		n, why := e.Unjudged(), ""
+		n, why, reasons := e.Unjudged(), "", []string(nil)
 		for _, r := range e.Reasons {
-			if why == "" && r.Name != ofFailed {
-				why = r.Name
+			if r.Name != ofFailed {
+				why, reasons = r.Name, append(reasons, fmt.Sprintf("%s (%d)", r.Name, r.N))
 			}
+		}
+		if len(reasons) > 1 {
+			why = listed(reasons)
 		}
 		if m, _ := a.Metric(e.Metric); e.Stratum == nil && n > 0 && m.Kind != eval.Analysis {
 			of := "" // the share is of all

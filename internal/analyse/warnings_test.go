@@ -17,7 +17,7 @@ func TestWarningsByImportance(t *testing.T) {
 		Arms:            []Arm{{ID: "a", Simulated: true, Planned: 10, OK: 7, Failed: 2, Estimated: 1, OddEnds: 3}},
 		Estimates:       []Estimate{{Arm: "a", Metric: "m", Unscored: 5, Reasons: []Count{{ofFailed, 2}, {"the judge failed its calibration", 2}, {"not judged", 1}}, UnscoredShare: 0.06}},
 	}, Question{})
-	want := []string{"judge bad failed its calibration: right on 1 of 9", "simulated judge", "the run is unfinished", "judging failed", "a: 2 of 9 trials failed", "a: the provider did not count", "a: 3 answers ended for an unknown reason", "m of a: 5 entries without a score, 2 of them of failed trials (6.0 %), left out of the estimate: the judge failed its calibration", "simulated answers"}
+	want := []string{"judge bad failed its calibration: right on 1 of 9", "simulated judge", "the run is unfinished", "judging failed", "a: 2 of 9 trials failed", "a: the provider did not count", "a: 3 answers ended for an unknown reason", "m of a: 5 entries without a score, 2 of them of failed trials (6.0 %), left out of the estimate: the judge failed its calibration (2), not judged (1)", "simulated answers"}
 	if len(got) != len(want) {
 		t.Fatalf("%d warnings, want %d: %q", len(got), len(want), got)
 	}

@@ -85,9 +85,9 @@ func (x *Experiment) addMetrics() error {
 			x.effort.Unnamed = append(x.effort.Unnamed, m.Name)
 		}
 	}
-	has := func(name string) bool { _, ok := suite.Metric(name); return ok }
-	suite.Primary = slices.DeleteFunc(slices.Clone(suite.Primary), func(name string) bool { return !has(name) })
-	suite.Secondary = slices.Clone(suite.Secondary)
+	lacks := func(name string) bool { _, ok := suite.Metric(name); return !ok }
+	suite.Primary = slices.DeleteFunc(slices.Clone(suite.Primary), lacks)
+	suite.Secondary = slices.DeleteFunc(slices.Clone(suite.Secondary), lacks)
 	for i, own := range x.Study.Metrics.Own {
 		m := kit.OwnMetric(own)
 		switch listed, ok := suite.Metric(m.Name); {

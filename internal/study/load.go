@@ -81,7 +81,11 @@ func (f *File) load(into Any) error {
 // Suite reads only the suite of the study at path, so that the caller can choose
 // the type to [Load] it into. The file is for errors about it.
 func Suite(path string, overrides []string) (f *File, name string, err error) {
-	return peek(path, overrides, "suite", "name the suite, as in suite: NAME")
+	remedy := "name the suite, as in suite: NAME"
+	if strings.HasSuffix(path, ".json") {
+		remedy += "; or " + imports
+	}
+	return peek(path, overrides, "suite", remedy)
 }
 
 // Name reads only the name of the study at path, and its split, "" if it has none.

@@ -62,10 +62,11 @@ func (r *yamlReader) errorf(line, column int, format string, args ...any) error 
 	return &Error{Pos: r.place(line, column), Err: fmt.Errorf(format, args...)}
 }
 
+const imports = "make a study of another program's file with `scruple import`, as `scruple import snapshot` does of snapshots of spans"
+
 // clean checks what can be checked without knowing YAML, and makes every line
 // end the same.
 func (r *yamlReader) clean(data []byte) (string, error) {
-	const imports = "make a study of another program's file with `scruple import`"
 	if bytes.HasPrefix(data, []byte("\x1f\x8b")) {
 		return "", r.errorf(0, 0, "a compressed file is not a study: "+imports)
 	}

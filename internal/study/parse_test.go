@@ -118,7 +118,7 @@ func TestUnreadable(t *testing.T) {
 		{"an alias to what holds it", "a: &x [*x]\n", "f:1:8: undefined alias: no anchor &x before *x: none are defined"},
 		{"a merge of text", "a: &x text\nb: {<<: *x}\n", "f:2:5: << merges sections: name one by its *anchor, or several in [ ]"},
 		{"bytes of Latin-1", "a: 1\nb: Stra\xdfe\n", "f:2:8: byte 0xdf is not UTF-8: save the file as UTF-8"},
-		{"a compressed file", "\x1f\x8b\x08", "f: a compressed file is not a study: make a study of another program's file with `scruple import`"},
+		{"a compressed file", "\x1f\x8b\x08", "f: a compressed file is not a study: make a study of another program's file with `scruple import`, as `scruple import snapshot` does of snapshots of spans"},
 		{"UTF-16", "\xff\xfea\x00", "f:1:1: byte 0xff is not UTF-8: save the file as UTF-8"},
 		{"a control character", "a: x\x00\n", "f:1:5: control character U+0000 is not valid in YAML: remove it"},
 		{"an escaped control character", `a: "x\e"`, "f:1:4: the text contains the control character U+001B: remove it"},
@@ -128,7 +128,7 @@ func TestUnreadable(t *testing.T) {
 		{"lists in lists", many("- "), "f:1:129: nested too deeply: at most 64 levels and 512 columns of indentation"},
 		{"a line far to the right", "a:\n" + many(" ") + "b: 1\n", "f:2:1002: nested too deeply: at most 64 levels and 512 columns of indentation"},
 		{"empty lines", "a: |\n" + many("\n") + "\n", "f:1002:1: more than 1000 empty lines in a row: remove some"},
-		{"too many bytes", "a: " + strings.Repeat("x", maxBytes), "f: the study is too large: 262147 bytes, limit 262144; keep data in separate files, and make a study of another program's file with `scruple import`"},
+		{"too many bytes", "a: " + strings.Repeat("x", maxBytes), "f: the study is too large: 262147 bytes, limit 262144; keep data in separate files, and make a study of another program's file with `scruple import`, as `scruple import snapshot` does of snapshots of spans"},
 		{"aliases of aliases", bomb.String(), "f:15:18: more than 100000 values after expanding aliases"},
 	}
 	for _, tt := range tests {

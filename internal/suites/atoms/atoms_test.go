@@ -855,6 +855,23 @@ func TestUnknownVerdicts(t *testing.T) {
 	}
 }
 
+// TestCutVerdict: a verdict that is cut off in its evidence is a failed judgement, as one that cannot be read.
+func TestCutVerdict(t *testing.T) {
+	b := mustOpen(t, nil, "judge_model=sim")
+	s := b.Datum("library-lending")
+	o := eval.Outcome{Kind: eval.OK, Data: kit.JSON(bundle{Files: s.goldFiles})}
+	for verdict, failed := range map[string]bool{
+		`{"grounded": true, "evidence": "Fees kept fam`: true,
+		`{"grounded": false, "evidence": "Fees kept`:    false,
+		`No.`: true,
+	} {
+		vs, err := b.Judge(t.Context(), eval.Trial{Item: s.id}, o, gives(verdict))
+		if err != nil || len(vs) == 0 || (vs[0].Err != "") != failed {
+			t.Errorf("%s: %v, %+v", verdict, err, vs)
+		}
+	}
+}
+
 // The study words its judge, and studies that do not are asked as before.
 func TestOwnJudgePrompt(t *testing.T) {
 	q := &question{claim: "c", in: &material{sources: []source{{"a", "S"}}}}

@@ -197,7 +197,7 @@ func (b *bench) folderArm(dir string) (*arm, error) {
 func (b *bench) Capabilities() eval.Capabilities {
 	can := b.Base.Capabilities()
 	can.Facts, can.Report, can.Pick, can.Ratings, can.Calibrator = b.Facts, b.Report, b.Pick, b.Ratings, b
-	can.Criteria = b.judging.Asked()
+	can.Criteria, can.Metrics = b.judging.Asked(), metricsOf(false)
 	return can
 }
 

@@ -329,7 +329,7 @@ func (b *bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eva
 // ask asks the judge about a claim.
 func (b *bench) ask(ctx context.Context, p point, item string, ask eval.Asker) ([]eval.Verdict, error) {
 	return kit.AskJudge(ctx, ask, p.step, p.request(b.judge, b.judging, item), func(v *eval.Verdict) string {
-		if j := readVerdict(v.Data, b.judging.Scale, p.key(), func(string) bool { return true }); j.missing {
+		if j := readVerdict(v.Data, b.judging.Scale, p.key(), p.stands); j.missing {
 			return j.why
 		}
 		return ""

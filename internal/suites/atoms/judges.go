@@ -151,7 +151,7 @@ func (b *judgeBench) Facts() []eval.Fact {
 // Capabilities are what the suite has of them.
 func (b *judgeBench) Capabilities() eval.Capabilities {
 	can := b.Base.Capabilities()
-	can.Facts = b.Facts
+	can.Facts, can.Metrics = b.Facts, metricsOf(true)
 	return can
 }
 
@@ -235,7 +235,7 @@ func (b *judgeBench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 			eval.Score{Metric: metricJudgeError, Num: kit.Indicator(j.holds != k.grounded), Den: 1})
 		dst = append(dst, eval.Score{Metric: share, Num: kit.Indicator(j.holds == k.grounded), Den: 1})
 		if j.evidence != "" && (j.holds || strings.HasPrefix(j.why, "ungrounded by")) {
-			dst = append(dst, eval.Score{Metric: "evidence_stands", Num: kit.Indicator(j.holds), Den: 1})
+			dst = append(dst, eval.Score{Metric: metricStands, Num: kit.Indicator(j.holds), Den: 1})
 		}
 		return dst
 	})

@@ -3,6 +3,7 @@ package atoms
 import (
 	_ "embed"
 	"math"
+	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/measure"
@@ -39,6 +40,7 @@ const (
 	metricJudgeError  = "judge_error"
 	metricSensitivity = "judge_sensitivity"
 	metricSpecificity = "judge_specificity"
+	metricStands      = "evidence_stands"
 )
 
 //go:embed metrics.json
@@ -46,6 +48,15 @@ var metricsJSON []byte
 
 func metrics() []eval.Metric {
 	return kit.Metrics(metricsJSON, map[string]func([]eval.Counted) float64{metricFaithfulness: faithfulness, metricBalanced: balancedAccuracy, metricKappa: kappa})
+}
+
+// judgeMetrics are the metrics of studies of judges; those of studies with a corpus are the others.
+var judgeMetrics = []string{metricBalanced, metricKappa, metricJudgeError, metricSensitivity, metricSpecificity, metricStands}
+
+func metricsOf(judges bool) func() []eval.Metric {
+	return func() []eval.Metric {
+		return slices.DeleteFunc(metrics(), func(m eval.Metric) bool { return slices.Contains(judgeMetrics, m.Name) != judges })
+	}
 }
 
 // pooledMetrics are the metrics whose value is one of sums over all cases. Each has a

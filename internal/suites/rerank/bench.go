@@ -397,6 +397,15 @@ func read(o *eval.Outcome) (record, bool) {
 	return rec, true
 }
 
+// recordOf is the record of a trial; of a failed one the candidates that it was to rank.
+func (b *bench) recordOf(r *request.Request, a *arm, o *eval.Outcome) record {
+	rec, ok := read(o)
+	if !ok {
+		rec = record{Candidates: b.shown(r, a)}
+	}
+	return rec
+}
+
 // ranked lists the candidates in their ranking, best first.
 func (r *record) ranked() (ids []string) {
 	for _, place := range r.Ranking {

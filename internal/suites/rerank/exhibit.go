@@ -16,11 +16,11 @@ import (
 // and the truth table of the candidates in ranked order.
 func (b *bench) Show(c eval.Case) (eval.Exhibit, error) {
 	t, o := c.Trials[0].Trial, c.Trials[0].Outcome
-	r, _, err := b.Of(t)
+	r, a, err := b.Of(t)
 	if err != nil {
 		return eval.Exhibit{}, err
 	}
-	rec, _ := read(&o)
+	rec := b.recordOf(r, a, &o)
 	x := eval.Exhibit{Item: t.Item, Arm: t.Arm, Title: fmt.Sprintf("%s, ranked by %s", t.Item, t.Arm)}
 	fact := func(name, value string) {
 		if value != "" {

@@ -89,17 +89,13 @@ func writeRun(kb kit.Bench, k kit.Kept, dir string) (string, error) {
 	return into, nil
 }
 
-// result reads the result of a trial. For a failed trial it computes the position of
-// gold.
+// result reads the result of a trial.
 func (b *bench) result(t eval.Trial, o eval.Outcome) (resultLine, record, error) {
 	r, a, err := b.Of(t)
 	if err != nil {
 		return resultLine{}, record{}, err
 	}
-	rec, ok := read(&o)
-	if !ok {
-		rec = record{Candidates: b.shown(r, a)}
-	}
+	rec := b.recordOf(r, a, &o)
 	n := len(rec.Candidates)
 	line := resultLine{RequestID: t.Item, Arm: t.Arm, Levels: a.Levels, Candidates: n, Gold: rec.placeOf(r.Gold), Rank: n + 1,
 		Outcome: string(o.Kind), Reason: o.Reason}

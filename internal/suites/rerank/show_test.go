@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -152,6 +153,10 @@ func TestWithoutPrediction(t *testing.T) {
 		p, _, err := b.result(trial, o)
 		if err != nil || p.Candidates != 10 || p.Rank != 11 || p.Gold < 1 || p.Gold > 10 || p.Prediction != nil {
 			t.Errorf("%s is placed at %+v, %v", o.Kind, p, err)
+		}
+		x, err := b.Show(eval.CaseOf(trial, o, nil))
+		if err != nil || x.Table == nil || !slices.Contains(x.Facts, eval.Level{Name: "gold position", Value: strconv.Itoa(p.Gold)}) {
+			t.Errorf("%s is shown with %v, %v", o.Kind, x.Facts, err)
 		}
 	}
 }

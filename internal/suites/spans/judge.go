@@ -75,7 +75,7 @@ func (b *bench) CaseVerdict(c kit.KnownCase, vs []eval.Verdict) (pass bool, miss
 	if t.missing != "" {
 		return false, t.missing
 	}
-	wrong := slices.ContainsFunc(t.flags, func(f uint8) bool { return f != 0 }) || len(t.parsed.Result.MissedElements) > 0
+	wrong := t.parsed.Result.Entries() > 0
 	if !wrong && len(t.parsed.Result.Lost) > 0 {
 		return false, lostList
 	}

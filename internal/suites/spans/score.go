@@ -155,7 +155,7 @@ func (b *bench) scoreGold(dst []eval.Score, t *trial) []eval.Score {
 }
 
 // lostList is why the errors of an answer are not known though it has a total.
-const lostList = "the judge's list of errors is not complete"
+const lostList = "the judge's list of errors is not complete, or an error is of no span"
 
 // distrusts reports whether the verdicts on an arm do not count. Recorded ones do.
 func (b *bench) distrusts(a *arm) bool { return !b.trusted && a.snapshot == nil }
@@ -205,7 +205,7 @@ func (b *bench) scoreJudge(dst []eval.Score, t *trial) []eval.Score {
 	if n > 0 && v.KnowsSpans() {
 		dst = confidences(dst, t, func(i int) bool { return t.flags[i] == 0 })
 	}
-	if h := b.checkedOf(t); h != nil && len(v.Lost) == 0 {
+	if h := b.checkedOf(t); h != nil && v.KnowsMissed() && v.KnowsSpans() {
 		dst = compareWithPeople(dst, &t.judgement, h)
 	}
 	return dst

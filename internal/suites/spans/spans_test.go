@@ -340,6 +340,8 @@ func TestUnknownErrors(t *testing.T) {
 		"a list is null":        {strings.Replace(full, `"falsePositives":[]`, `"falsePositives":null`, 1), "?", "0/1", "?"},
 		"a list is an object":   {strings.Replace(full, `"missedElements":[]`, `"missedElements":{}`, 1), "1/2", "?", "0/2"},
 		"an element is a word":  {strings.Replace(full, `"granularityErrors":[]`, `"granularityErrors":["long"]`, 1), "?", "0/1", "0/2"},
+		"an error of no span":   {strings.Replace(full, `"falsePositives":[]`, `"falsePositives":[{"spanIndex":7,"text":"zebra","assignedRole":"x","reason":"other"}]`, 1), "?", "0/1", "?"},
+		"a border of no span":   {strings.Replace(full, `"granularityErrors":[]`, `"granularityErrors":[{"spanIndex":-1,"text":"zebra","issue":"too_coarse","suggestion":""}]`, 1), "?", "0/1", "0/2"},
 		"basic, one list":       {scores + `, "missedElements": [], "incorrectExtractions": ["boy"]}`, "1/2", "0/1", "1/2"},
 		"scores alone":          {scores + `}`, "?", "?", "?"},
 		"prose":                 {"It is fine.", "?", "?", "?"},
@@ -365,6 +367,18 @@ func TestUnknownErrors(t *testing.T) {
 				t.Errorf("%s: %s is %s, want %s", o.Kind, metric, got[metric], want)
 			}
 		}
+	}
+}
+
+// TestCaseWithUnknownSpan: an error that is about no span of a known case is an error still.
+func TestCaseWithUnknownSpan(t *testing.T) {
+	b := small(t)
+	v := faultless()
+	v.FalsePositives = append(v.FalsePositives, verdict.FalsePositive{SpanIndex: 7, Text: "zebra", AssignedRole: "x", Reason: label.Other})
+	c := kit.KnownCase{Item: "a", Answer: string(encodeAnswer(b.Datum("a").Spans))}
+	pass, missing := b.CaseVerdict(c, []eval.Verdict{{Step: judgeStep, Source: eval.ByModel, Data: v.Encode()}})
+	if pass || missing != "" {
+		t.Errorf("pass %v, missing %q", pass, missing)
 	}
 }
 

@@ -80,12 +80,7 @@ func (l *Labels) Value(s string) Reading {
 func (l *Labels) Text(s string) Reading {
 	words := split(s)
 	all := l.mentions(words)
-	var sure []mention
-	for _, m := range all {
-		if m.sure {
-			sure = append(sure, m)
-		}
-	}
+	sure := slices.DeleteFunc(slices.Clone(all), func(m mention) bool { return !m.sure })
 	if len(sure) == 0 {
 		return Reading{Label: None, Conflict: len(all) > 0}
 	}
@@ -288,17 +283,20 @@ func (l *Labels) TakesBack(s string, label int) bool {
 }
 
 // Declines reports whether one of some phrases is among the first words of a text, unless the text
-// gives one label, if only in doubt: in a sentence before that of the phrase, or behind a marker.
+// gives one label, if only in doubt: in a sentence before that of the phrase, behind a marker, or
+// right behind the phrase ("I am unable to call it sound", but not "to say whether it is sound").
 func (l *Labels) Declines(s string, phrases *Matcher, first int) bool {
 	words := split(s)
 	at := phrases.phrases.begins(words[:min(first, len(words))], first)
 	if at < 0 {
 		return false
 	}
-	label, sentence := None, words[at].sentence
+	_, n := phrases.phrases.longest(words[at:])
+	open := func(t []token) bool { return has(t, leavesOpen) }
+	label, here, sentence := None, words[at].sentence, -1
 	for _, m := range l.mentions(words) {
 		switch in := words[m.word].sentence; {
-		case in == words[at].sentence || m.word > at && !m.marked:
+		case in != sentence && (in > here && !m.marked || in == here && (m.word < at+n || slices.ContainsFunc(l.finder.sentences(words[at+n:m.word]), open))):
 		case label != None && (m.label != label || in == sentence): // it cannot choose
 			return true
 		default:

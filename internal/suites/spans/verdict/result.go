@@ -159,13 +159,18 @@ const (
 // KnowsMissed reports whether all missed elements that the judge found are known.
 func (r *Result) KnowsMissed() bool { return !slices.Contains(r.Lost, listMissed) }
 
-// KnowsFalse reports whether all false positives that the judge found are known.
-func (r *Result) KnowsFalse() bool { return !slices.Contains(r.Lost, listFalse) }
+// KnowsFalse reports whether all false positives that the judge found are known, with their spans.
+func (r *Result) KnowsFalse() bool { return r.knows(listFalse) }
 
 // KnowsSpans reports whether all errors of spans that the judge found are known: a span
 // without one is right.
-func (r *Result) KnowsSpans() bool {
-	return r.KnowsFalse() && !slices.Contains(r.Lost, listTaxonomy) && !slices.Contains(r.Lost, listGranularity)
+func (r *Result) KnowsSpans() bool { return r.knows(listFalse, listTaxonomy, listGranularity) }
+
+// knows reports whether the first lists of errors of spans are complete, each error with its span.
+func (r *Result) knows(lists ...string) bool {
+	known := !slices.ContainsFunc(r.Lost, func(list string) bool { return slices.Contains(lists, list) })
+	r.ofSpans(func(kind, _ int, index *Index, _ string) { known = known && (*index >= 0 || kind >= len(lists)) })
+	return known
 }
 
 // lose marks a list of errors as incomplete.
