@@ -27,7 +27,7 @@ TARGETS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 window
 # the other many times, and of the suites, which are ten times slower there, the tests that use a
 # bench from many.
 CONCURRENT = ./internal/serve ./internal/ledger ./internal/annotate ./internal/view ./internal/run ./internal/experiment ./internal/suites/qa ./internal/store ./internal/worker ./internal/score ./internal/dataset ./internal/model/... ./internal/suites/rerank/evidence
-STEPS = ^(TestWalk|TestAmend|TestArchive|TestExampleOfAGrownRun|TestPairTwice)$$
+STEPS = ^(TestWalk|TestAmend|TestAmendOlderFormat|TestArchive|TestArchivesOfCopies|TestArchivesThatAreNotThere|TestMigrate|TestExamine|TestTablesOfAnotherUser|TestAddressesThatCannotBeUsed|TestExampleOfAGrownRun|TestPairTwice|TestManyPassages|TestOldDraftsAreNotInMemory|TestTheLargestAnswerIsKept|TestAgreementOnNumbers|TestBlanksOfTables)$$
 SUITES = ./internal/suites/extraction ./internal/suites/rerank ./internal/suites/rerank/method ./stats
 
 # With the flags of the README's build the packages are compiled once for it and for the
@@ -53,10 +53,10 @@ test: vet postgres
 	$(TEST) -timeout 40m ./...
 	@for m in $(MODULES); do $(CHECK) $(GO) -C $$m test -timeout 40m ./... || exit 1; done
 
-# Eight at once, as many tests wait for a clock; with more walks than make test, and the documented
+# Twelve at once, as many tests wait for a clock; with more walks than make test, and the documented
 # commands on examples.
 e2e: chromium postgres pgbouncer
-	$(TEST) -timeout 40m -tags e2e -count 1 -parallel 8 ./e2e
+	$(TEST) -timeout 40m -tags e2e -count 1 -parallel 12 ./e2e
 	SCRUPLE_E2E=1 $(TEST) -timeout 40m -run '^(TestWalk|TestDocumentedCommandsRun)$$' ./internal/suites/... ./cmd/scruple
 
 soak: postgres
