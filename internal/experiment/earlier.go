@@ -170,7 +170,7 @@ func (r *Run) sinceRun(ctx context.Context, e earlierRun, own []store.Event) (ev
 		switch shown = shown || h.What == rulesEvent; {
 		case slices.Contains(carried, h.What):
 			events = append(events, h)
-		case shown && (h.What == goldEvent || h.What == peopleEvent || h.What == planEvent && strings.Contains(h.Note, hadShown)):
+		case shown && slices.Contains([]string{goldEvent, peopleEvent, planEvent}, h.What):
 			events = append(events, r.eventsOf(sinceEvent, e.ID+": "+h.Note)...)
 		}
 	}
