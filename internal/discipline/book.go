@@ -132,7 +132,7 @@ func hashesOf(items []eval.Item) Hashes {
 
 // shared returns what counts the items that others have in common with these.
 func (h Hashes) shared() func(others Hashes) int {
-	inputs, materials := setOf(h.Inputs), setOf(h.Materials)
+	inputs, materials := text.SetOf(h.Inputs), text.SetOf(h.Materials)
 	return func(others Hashes) int { return max(count(inputs, others.Inputs), count(materials, others.Materials)) }
 }
 
@@ -710,14 +710,6 @@ func (b Book) seenBefore(now Registration, seen []string) (reasons []string, las
 
 // Day is the date of a time in a ledger.
 func Day(at string) string { return at[:min(len(at), len(time.DateOnly))] }
-
-func setOf(list []string) map[string]bool {
-	set := make(map[string]bool, len(list))
-	for _, s := range list {
-		set[s] = true
-	}
-	return set
-}
 
 func count(has map[string]bool, list []string) (n int) {
 	for _, s := range list {

@@ -78,7 +78,7 @@ func (r *Run) selected(part Part) []bool {
 	if part.Whole() {
 		return nil
 	}
-	calibrates, chosen, arms := r.calibrationArms(), setOf(part.Items), setOf(part.Arms)
+	calibrates, chosen, arms := r.calibrationArms(), text.SetOf(part.Items), text.SetOf(part.Arms)
 	selected, position, last := make([]bool, r.Plan.Len()), 0, ""
 	for seq := range selected {
 		t := r.Plan.Trial(seq)
