@@ -290,6 +290,43 @@ func TestCountsHold(t *testing.T) {
 	}
 }
 
+// TestCountsHoldByFlips: of an arm without errors and one with rare bursts, the sign-flip interval ends
+// below the true difference as often as t does, and not where it allows for events that have not come.
+func TestCountsHoldByFlips(t *testing.T) {
+	simulation(t)
+	r := rand.New(rand.NewPCG(12, 1))
+	for _, x := range []struct {
+		cases       int
+		share, size float64
+	}{{40, 0.03, 5}, {100, 0.03, 5}, {40, 0.05, 3}, {100, 0.1, 2}} {
+		const studies = 1000
+		alone, allowing := 0, 0
+		for s := range studies {
+			errors, none, ones := make([]float64, x.cases), make([]float64, x.cases), make([]float64, x.cases)
+			for i := range errors {
+				if ones[i] = 1; r.Float64() < x.share {
+					errors[i] = x.size
+				}
+			}
+			flips, err := stats.SignFlipInterval(errors, ones, 1000, uint64(s), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			reading := stats.Reading{P: flips.P(0), Interval: flips.Interval}
+			if reading.Interval(0.95).High < x.share*x.size {
+				alone++
+			}
+			if stats.RareCounts(reading, errors, none, ones).Interval(0.95).High < x.share*x.size {
+				allowing++
+			}
+		}
+		t.Logf("%+v: below the difference in %d of %d alone, and in %d", x, alone, studies, allowing)
+		if float64(allowing)/studies > 0.035 {
+			t.Errorf("%+v: below the difference in %d of %d", x, allowing, studies)
+		}
+	}
+}
+
 // TestMonotoneHoldsItsLevel: with few clusters the largest limit of the data with less in A is
 // beyond 0 more often than that of t, up to twice as often as the level says at 0.983. The
 // p-value includes the chance of it. 2,500 studies: the bound is the level and three standard

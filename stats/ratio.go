@@ -288,6 +288,12 @@ func CompareCounts(numA, numB, den []float64, level float64) (RatioDiff, Reading
 	if err != nil || math.IsNaN(d.Diff) || d.Clusters < 2 {
 		return d, Reading{math.NaN(), undefinedInterval}, err
 	}
+	return d, RareCounts(d.Reading(), numA, numB, den), nil
+}
+
+// RareCounts is what few events leave open of a difference of counts of the same cases, whatever the
+// method is that the reading is by: one that claims no more than it and another do.
+func RareCounts(other Reading, numA, numB, den []float64) Reading {
 	var more, less []float64
 	for k, m := range den {
 		if m > 0 {
@@ -295,10 +301,10 @@ func CompareCounts(numA, numB, den []float64, level float64) (RatioDiff, Reading
 		}
 	}
 	n := sum(den)
-	return d, d.Reading().within(func(level float64) Interval {
+	return other.within(func(level float64) Interval {
 		of := newCounts(den, level)
 		return Interval{sum(more)/n - of.most(less), of.most(more) - sum(less)/n, level}
-	}), nil
+	})
 }
 
 // outcomeClusters are clusters of outcomes, of which some are events; or of cases, with

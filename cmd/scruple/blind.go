@@ -140,17 +140,9 @@ func (a *app) openKit(dir string) (*experiment.Experiment, *blind.Kit, error) {
 	}
 	k, err := blind.Open(dir, x.File, time.Now)
 	if err != nil {
-		return nil, nil, errors.Join(kitError(err), x.Close())
+		return nil, nil, errors.Join(err, x.Close())
 	}
 	return x, k, nil
-}
-
-// kitError gives an error the exit code of what the protocol forbids.
-func kitError(err error) error {
-	if errors.As(err, new(*blind.NotAllowedError)) {
-		return exit(exitNotAllowed, err)
-	}
-	return err
 }
 
 func (a *app) commitKit(o *opened) error {
@@ -162,7 +154,7 @@ func (a *app) commitKit(o *opened) error {
 	defer x.Close()
 	was, err := k.Commit(by, len(x.Items()))
 	if err != nil {
-		return kitError(err)
+		return err
 	}
 	if was != nil {
 		a.warn("note: this replaces the commitment of %s by %s, SHA-256 %s; both stay in the ledger of the kit, and the result names %s", was.At, was.By, was.Data, by)
@@ -193,7 +185,7 @@ func (a *app) runKit(o *opened) (err error) {
 	defer func() { err = errors.Join(err, closeModels()) }()
 	switch changed, err := k.Begin(discipline.DigestOf(x.Treatment)); {
 	case err != nil:
-		return kitError(err)
+		return err
 	case changed:
 		a.warn("note: models or settings changed after the run began: what they change is asked anew, and the result says so")
 	}

@@ -46,12 +46,13 @@ func (a *app) export(o *opened) error {
 	if err != nil {
 		return err
 	}
-	if tally.Done < tally.Trials || toScore > 0 {
+	unfinished := tally.Done < tally.Trials || toScore > 0
+	if unfinished {
 		a.warn("warning: run %s is unfinished: %d of %d trials done, answers without a score yet: %d", o.run.ID, tally.Done, tally.Trials, toScore)
 	}
 	switch {
 	case slices.Contains(runFormats, format):
-		return a.exportRun(o, format, output, o.is("content"))
+		return a.exportRun(o, format, output, unfinished, o.is("content"))
 	case own:
 		return a.exportOwn(o, format, output)
 	case table == experiment.RecordsTable:
@@ -253,7 +254,7 @@ func parquetOf(w io.Writer, columns []string, table string, r *store.Run) (func(
 
 // exportRun writes a run in the format of another tool: files in a folder, or for otel a file
 // or a server.
-func (a *app) exportRun(o *opened, format, to string, content bool) error {
+func (a *app) exportRun(o *opened, format, to string, unfinished, content bool) error {
 	if to == "" {
 		return fmt.Errorf("--format %s: give the folder with --out; for otel a file, or the URL of a server such as http://localhost:4318/v1/traces", format)
 	}
@@ -265,6 +266,7 @@ func (a *app) exportRun(o *opened, format, to string, content bool) error {
 	if err != nil {
 		return err
 	}
+	run.Unfinished = unfinished
 	trials := r.Trials(o.ctx)
 	if format == "otel" {
 		return a.exportOTel(o, run, trials, to, content)

@@ -27,7 +27,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/scruple-eval/scruple/internal/annotate"
 	"github.com/scruple-eval/scruple/internal/dataset/limited"
 	"github.com/scruple-eval/scruple/internal/disk"
 	"github.com/scruple-eval/scruple/internal/errno"
@@ -132,7 +131,7 @@ func exitCode(err error) int {
 	switch {
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
-	case errors.Is(err, run.ErrStopped), errors.As(err, new(*experiment.NotAllowedError)), errors.As(err, new(*annotate.NotAllowedError)):
+	case errors.Is(err, run.ErrStopped), errors.As(err, new(*experiment.NotAllowedError)):
 		return exitNotAllowed
 	case errors.As(err, &e):
 		return e.code

@@ -254,9 +254,15 @@ func (o *opened) is(flag string) bool            { return valueOf(o.cmd.Flags().
 func (o *opened) number(flag string) int         { return valueOf(o.cmd.Flags().GetInt, flag) }
 func (o *opened) time(flag string) time.Duration { return valueOf(o.cmd.Flags().GetDuration, flag) }
 
-// list is the value of a flag that can be repeated.
+// list is the value of a flag that can be repeated. An empty value, as of --as "$UNSET", is not taken
+// for no flag.
 func (o *opened) list(flag string) []string {
-	return o.cmd.Flags().Lookup(flag).Value.(pflag.SliceValue).GetSlice()
+	f := o.cmd.Flags().Lookup(flag)
+	list := f.Value.(pflag.SliceValue).GetSlice()
+	if f.Changed && len(list) == 0 {
+		return []string{""}
+	}
+	return list
 }
 
 func valueOf[T any](get func(string) (T, error), flag string) T {

@@ -430,7 +430,7 @@ type Estimate struct {
 	Most   *Bounds `json:"most,omitempty"`
 	Method string  `json:"method"` // of the interval
 	// ByJudge is what the judge alone says, of an estimate corrected by people; N is how
-	// many units they judged. JudgeAlone: it depends on a judge whom no person checked.
+	// many units they judged. JudgeAlone: it depends on a judge whom people did not correct.
 	ByJudge    *eval.Measured `json:"by_judge,omitempty"`
 	JudgeAlone bool           `json:"judge_alone,omitempty"`
 	// Disputed counts units on which people disagree, without an adjudication, or that they skipped. They are left out,

@@ -82,6 +82,10 @@ func (t tester) test(r *Comparison, m matched, k contest, metric *eval.Metric) e
 				}
 				flips.Reading = pairs.Rare(flips.Reading)
 			}
+			if metric.Counts {
+				flips.Reading = stats.RareCounts(flips.Reading, m.numA, m.numB, m.denA)
+				flips.method += ", no narrower than few events allow"
+			}
 			deciding = flips
 		case model != nil && r.Stratum == nil:
 			// A mixed model of several arms has one residual variance, and with few clusters

@@ -484,6 +484,32 @@ func TestEqualRates(t *testing.T) {
 	}
 }
 
+// TestRareCounts: by any method, errors that have not come may still come in bursts.
+func TestRareCounts(t *testing.T) {
+	toy := eval.Suite{Name: "toy", Metrics: []eval.Metric{{Name: "errors", Max: math.Inf(1), Kind: eval.Scoring, Pooling: eval.MeanOfItems, Counts: true}}}
+	var items []eval.Item
+	for i := range 40 {
+		items = append(items, eval.Item{ID: fmt.Sprint(i)})
+	}
+	for _, method := range []string{"auto", "permutation"} {
+		for _, errors := range []float64{0, 1} {
+			c := analyse.NewCollector(&toy, items, []eval.Arm{{ID: "x"}, {ID: "y"}}, asListed(items))
+			for i, it := range items {
+				c.Add(scored(it.ID, "x", eval.OK, score("", "errors", errors*float64(max(0, i-38)), 1)))
+				c.Add(scored(it.ID, "y", eval.OK, score("", "errors", 0, 1)))
+			}
+			a, err := c.Analyse(analyse.Question{Study: analyse.Study{Alpha: 0.05, Method: method, Resamples: 1000}, Primary: []string{"errors"}, Comparisons: []analyse.Pair{{A: "x", B: "y", Primary: true}}}, analyse.Sources{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			const none = 19.2 / 40 // the upper limit of no event, see docs/statistics.md
+			if d, _ := a.Comparison("x", "y", "errors"); !(d.High > none-0.01) || !(d.Low < -none+0.1) || !strings.Contains(d.Method, "no narrower than few events allow") {
+				t.Errorf("%s, %v errors: %v to %v by %s", method, errors, d.Low, d.High, d.Method)
+			}
+		}
+	}
+}
+
 // TestFewItems: a score interval of very few items would exclude 0 where no test does:
 // p is at least 2/2ⁿ.
 func TestFewItems(t *testing.T) {

@@ -168,8 +168,8 @@ func (r *BlindFile) Check() error {
 		return errors.New("documents is missing: want how many there are")
 	case len(r.Comparisons) == 0:
 		return errors.New("the file has no comparisons")
-	case r.Committed+r.Withdrawn != "" || r.Others != nil:
-		return errors.New("a result has no keys committed, withdrawn and others")
+	case r.Committed+r.Withdrawn+r.Unread != "" || r.Others != nil:
+		return errors.New("a result has no keys committed, withdrawn, others and unread")
 	}
 	for i, c := range r.Comparisons {
 		if why := c.impossible(r.Comparisons[:i], r.Documents); why != "" {
@@ -232,6 +232,9 @@ type BlindResult struct {
 	// Others are the arms of the run that were others in the kit: with another prompt, program or
 	// model. It says nothing of them.
 	Others []string `json:"others,omitempty"`
+	// Unread says what this version cannot read of a result that another one recorded, which then has
+	// no comparisons.
+	Unread string `json:"unread,omitempty"`
 }
 
 // String names the outsider, the data and what was compared.
@@ -244,8 +247,11 @@ func (r BlindResult) String() string {
 		}
 		return fmt.Sprintf("by %s, %s, committed on %s: %s", by, data, r.Committed, result)
 	}
+	if r.Unread != "" {
+		return fmt.Sprintf("by %s, %s: not read, since another version of Scruple recorded it: %s", by, data, say.PlainLine(r.Unread))
+	}
 	of := text.Plural(len(r.Comparisons), "comparison", "comparisons")
-	if !r.HasNumbers() {
+	if !slices.ContainsFunc(r.Comparisons, func(c BlindComparison) bool { return c.Diff.Defined() }) {
 		of += ", none of them with numbers"
 	}
 	s := fmt.Sprintf("by %s, %s, %s", by, of, data)
@@ -276,12 +282,6 @@ func (r BlindResult) counts(c BlindComparison) bool {
 
 // Counts reports whether any comparison has a difference of arms as they are now.
 func (r BlindResult) Counts() bool { return slices.ContainsFunc(r.Comparisons, r.counts) }
-
-// HasNumbers reports whether any comparison has a difference. A validation without one is recorded,
-// and leaves rules on it undecided: that it gave nothing is not a reason to leave it out.
-func (r BlindResult) HasNumbers() bool {
-	return slices.ContainsFunc(r.Comparisons, func(c BlindComparison) bool { return c.Diff.Defined() })
-}
 
 // BlindValidations describes the results of outsiders, in the order of the ledger, and then the
 // commitments without a result.

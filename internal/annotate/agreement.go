@@ -97,9 +97,9 @@ func (r *Result) compare(q *study.Question, a, b series) (Agreement, error) {
 	if a.work == b.work {
 		g.Again, g.A, g.B = true, g.A+", first", g.B+", again"
 	}
-	count(&g.Notes, skipped, "subject that one of them skipped is", "subjects that one of them skipped are", " not compared")
-	count(&g.Notes, open, "subject without a number of both is", "subjects without a number of both are", " not compared")
-	count(&g.Notes, stale, "subject is", "subjects are", " left out: the study shows something else now")
+	text.AddCount(&g.Notes, skipped, "subject that one of them skipped is", "subjects that one of them skipped are", " not compared")
+	text.AddCount(&g.Notes, open, "subject without a number of both is", "subjects without a number of both are", " not compared")
+	text.AddCount(&g.Notes, stale, "subject is", "subjects are", " left out: the study shows something else now")
 	if g.N == 0 {
 		r.leaveOut(g)
 		return g, nil
@@ -195,7 +195,7 @@ func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, w *Wo
 		return err
 	}
 	var counted []string
-	count(&counted, stale, "subject is", "subjects are", " left out: the answer that the person saw was replaced")
+	text.AddCount(&counted, stale, "subject is", "subjects are", " left out: the answer that the person saw was replaced")
 	if len(all) == 0 {
 		g := r.agreement("automatic", w.Person, q.Text, 0)
 		g.Notes = counted
@@ -203,7 +203,7 @@ func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, w *Wo
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(others)) {
-		count(&counted, others[name], "subject", "subjects", ": the automatic result is %s, which counts as %s", name, last)
+		text.AddCount(&counted, others[name], "subject", "subjects", ": the automatic result is %s, which counts as %s", name, last)
 	}
 	if err := add("automatic", all, counted...); err != nil || len(others) == 0 || len(decided) == 0 {
 		return err

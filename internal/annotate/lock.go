@@ -142,7 +142,7 @@ func (p Place) Declared() (list []Declared, err error) {
 func (p Place) checkOpen(task string) error {
 	locks, err := entriesOf[Lock](p, LockEntry, task)
 	if err == nil && len(locks) > 0 {
-		err = &NotAllowedError{lockedError(task)}
+		err = &ledger.NotAllowedError{Err: lockedError(task)}
 	}
 	return err
 }
@@ -271,17 +271,6 @@ func (p Place) LockFile(path, name, declaration string, gold bool, items []eval.
 	return l, p.add(name, LockEntry, l)
 }
 
-// A NotAllowedError says why a task cannot be locked as it stands, or takes no answers.
-type NotAllowedError struct{ Err error }
-
-func (e *NotAllowedError) Error() string { return e.Err.Error() }
-
-func (e *NotAllowedError) Unwrap() error { return e.Err }
-
-func notAllowed(format string, args ...any) error {
-	return &NotAllowedError{fmt.Errorf(format, args...)}
-}
-
 // Lock writes the gold of a task to a read-only file and records its hashes with the
 // declaration. gold is the file, and items are those of the study.
 func (p Place) Lock(r *Result, gold []byte, name, declaration string, items []eval.Item) (Lock, error) {
@@ -291,11 +280,11 @@ func (p Place) Lock(r *Result, gold []byte, name, declaration string, items []ev
 	}
 	switch {
 	case r.Task.Practice:
-		return Lock{}, notAllowed("task %s is practice, which is never gold", task)
+		return Lock{}, ledger.NotAllowed("task %s is practice, which is never gold", task)
 	case len(r.Missing) > 0:
-		return Lock{}, notAllowed("task %s is not complete: %s", task, strings.Join(r.Missing, "; "))
+		return Lock{}, ledger.NotAllowed("task %s is not complete: %s", task, strings.Join(r.Missing, "; "))
 	case len(r.Settled) == 0:
-		return Lock{}, notAllowed("task %s has no answer to lock", task)
+		return Lock{}, ledger.NotAllowed("task %s has no answer to lock", task)
 	case strings.TrimSpace(declaration) == "":
 		return Lock{}, fmt.Errorf("a lock needs a declaration, such as --declare %q", r.Task.Declaration())
 	}

@@ -205,7 +205,7 @@ func (g *Agreement) compute(t study.Task, source Source, q *study.Question, pair
 	}
 	g.Notes = append(g.Notes, notes...)
 	if g.N < small {
-		count(&g.Notes, g.N, "subject", "subjects", ": a screen, not a measurement; the interval says what is known")
+		text.AddCount(&g.Notes, g.N, "subject", "subjects", ": a screen, not a measurement; the interval says what is known")
 	}
 	return c.err
 }
@@ -392,13 +392,6 @@ func (g *Agreement) byLabel(label string, both, marks int, kappa eval.Number) {
 
 // dice is 2a/(2a+b+c) of marks that both made and of all.
 func dice(both, marks int) eval.Number { return eval.Number(2 * float64(both) / float64(marks)) }
-
-// count appends a note about n things, such as "2 subjects left out", to a list if n is not 0.
-func count(list *[]string, n int, one, many, format string, args ...any) {
-	if n > 0 {
-		*list = append(*list, text.Plural(n, one, many)+fmt.Sprintf(format, args...))
-	}
-}
 
 func one(yes bool) int {
 	if yes {

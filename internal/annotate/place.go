@@ -114,7 +114,7 @@ func (p Place) checkMay(t study.Task, person string) error {
 		return err
 	}
 	if !mayAnswer(t, person) {
-		return notAllowed("task %s: the study names others to answer it: %s is not one of people: [%s]", t.Name, person, strings.Join(t.People, ", "))
+		return ledger.NotAllowed("task %s: the study names others to answer it: %s is not one of people: [%s]", t.Name, person, strings.Join(t.People, ", "))
 	}
 	return p.checkOpen(t.Name)
 }

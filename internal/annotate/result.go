@@ -342,10 +342,12 @@ func (p Place) Result(t study.Task, source Source) (*Result, error) {
 			open++
 		}
 	}
-	miss := func(n int, one, many, format string, args ...any) { count(&r.Missing, n, one, many, format, args...) }
-	count(&r.Notes, alone, "answer is", "answers are", " of one person alone")
-	count(&r.Notes, outdated, "decision is", "decisions are", " not used: there are other answers since, and people agree")
-	count(&r.Notes, texts, "answer has", "answers have", " texts in which people differ: those of who started first count")
+	miss := func(n int, one, many, format string, args ...any) {
+		text.AddCount(&r.Missing, n, one, many, format, args...)
+	}
+	text.AddCount(&r.Notes, alone, "answer is", "answers are", " of one person alone")
+	text.AddCount(&r.Notes, outdated, "decision is", "decisions are", " not used: there are other answers since, and people agree")
+	text.AddCount(&r.Notes, texts, "answer has", "answers have", " texts in which people differ: those of who started first count")
 	miss(open, "subject has", "subjects have", " no answer")
 	miss(skipped, "subject was", "subjects were", " skipped: answer it, or draw the task anew under another name")
 	miss(r.Differ, "subject has", "subjects have", " answers that differ: decide with `scruple annotate --adjudicate`")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/ledger"
 	"github.com/scruple-eval/scruple/internal/serve"
 	"github.com/scruple-eval/scruple/internal/study"
 )
@@ -139,7 +140,7 @@ func TestTheStudyNamesRoles(t *testing.T) {
 	_, adopted := p.Adopt(task, "zoe", "anna")
 	_, imported := p.Import(task, corpus{6}, File{Name: "f", Data: []byte(`{"item":"item-1","by":"zoe","answer":{"q":"yes"}}`), Format: "jsonl", Offsets: codePoints, Person: "zoe"})
 	for _, err := range []error{adopted, imported} {
-		if !errors.As(err, new(*NotAllowedError)) || !strings.Contains(err.Error(), "zoe is not one of people: [anna, ben]") {
+		if !errors.As(err, new(*ledger.NotAllowedError)) || !strings.Contains(err.Error(), "zoe is not one of people: [anna, ben]") {
 			t.Errorf("answers of somebody else from a file: %v", err)
 		}
 	}

@@ -385,15 +385,6 @@ type Kit struct {
 	now     func() time.Time
 }
 
-// A NotAllowedError reports that the protocol forbids what was asked for.
-type NotAllowedError struct{ Reason string }
-
-func (e *NotAllowedError) Error() string { return e.Reason }
-
-func forbid(format string, args ...any) error {
-	return &NotAllowedError{fmt.Sprintf(format, args...)}
-}
-
 // Open reads a kit and checks that its study and files are those that it was made with.
 func Open(dir string, f *study.File, now func() time.Time) (*Kit, error) {
 	k := &Kit{dir: dir, now: now}
@@ -420,7 +411,7 @@ func Open(dir string, f *study.File, now func() time.Time) (*Kit, error) {
 	maps.Copy(both, k.kit.Fixed)
 	for _, key := range slices.Sorted(maps.Keys(both)) {
 		if have[key] != k.kit.Fixed[key] {
-			return nil, forbid("%v", f.Errorf(key, "%s is not that of the kit: undo the change, or the result would not count", key))
+			return nil, ledger.NotAllowed("%v", f.Errorf(key, "%s is not that of the kit: undo the change, or the result would not count", key))
 		}
 	}
 	if err := k.ownData(f, keys); err != nil {
@@ -429,7 +420,7 @@ func Open(dir string, f *study.File, now func() time.Time) (*Kit, error) {
 	read, err := reads(f, keys, slices.Collect(maps.Keys(k.kit.Files)), "")
 	for _, at := range read {
 		if !slices.Contains(k.kit.Places, at) {
-			return nil, forbid("the study reads %s, which is neither part of the kit nor among the data of the commitment, %s: ask whoever made the kit for a new one", at, strings.Join(k.kit.Places, " and "))
+			return nil, ledger.NotAllowed("the study reads %s, which is neither part of the kit nor among the data of the commitment, %s: ask whoever made the kit for a new one", at, strings.Join(k.kit.Places, " and "))
 		}
 	}
 	if err != nil {
@@ -444,7 +435,7 @@ func Open(dir string, f *study.File, now func() time.Time) (*Kit, error) {
 			return nil, fmt.Errorf("%w: ask whoever made the kit for this file", err)
 		}
 		if dataset.SHA256(data) != want {
-			return nil, forbid("%s is not that of the kit: restore it from the kit, or the result would not count", filepath.Join(dir, name))
+			return nil, ledger.NotAllowed("%s is not that of the kit: restore it from the kit, or the result would not count", filepath.Join(dir, name))
 		}
 	}
 	if err := k.noOtherPrompts(f); err != nil {
@@ -465,7 +456,7 @@ func (k *Kit) noOtherPrompts(f *study.File) error {
 			continue
 		}
 		if info, err := os.Stat(f.Place(name)); err == nil && info.Mode().IsRegular() {
-			return forbid("%s is not part of the kit and would be used as a prompt: remove it, or the result would not count", f.Place(name))
+			return ledger.NotAllowed("%s is not part of the kit and would be used as a prompt: remove it, or the result would not count", f.Place(name))
 		}
 	}
 	return nil
@@ -479,11 +470,11 @@ func (k *Kit) ownData(f *study.File, keys map[string]json.RawMessage) error {
 			return fmt.Errorf("%s: data.%s is not JSON", filepath.Join(k.dir, kitFile), key)
 		}
 		if keys[key] != nil && json.Unmarshal(keys[key], &have) != nil || !reflect.DeepEqual(bare(have), bare(want)) {
-			return forbid("%v", f.Errorf(key, "the data of a kit are in %s, which the committed hash covers: write %s: %s", strings.Join(k.kit.Places, " and "), key, k.kit.Data[key]))
+			return ledger.NotAllowed("%v", f.Errorf(key, "the data of a kit are in %s, which the committed hash covers: write %s: %s", strings.Join(k.kit.Places, " and "), key, k.kit.Data[key]))
 		}
 	}
 	if keys["split"] != nil {
-		return forbid("%v", f.Errorf("split", "a kit runs on all committed data: remove split"))
+		return ledger.NotAllowed("%v", f.Errorf("split", "a kit runs on all committed data: remove split"))
 	}
 	return nil
 }
@@ -596,7 +587,7 @@ type Commitment struct{ By, At, Data string }
 func (k *Kit) Commit(by string, documents int) (*Commitment, error) {
 	switch e, ran, _ := k.last(RunEntry, nil); {
 	case ran:
-		return nil, forbid("the kit ran on %s: its data cannot be committed again", e.At)
+		return nil, ledger.NotAllowed("the kit ran on %s: its data cannot be committed again", e.At)
 	case strings.TrimSpace(by) == "":
 		return nil, errors.New("kit commit: say who commits with --by")
 	case documents < analyse.FewestBlind:
@@ -629,7 +620,7 @@ func (k *Kit) Begin(settings string) (changed bool, err error) {
 	case err != nil:
 		return false, err
 	case !ok:
-		return false, forbid("the data are not committed: run `scruple blind commit %s --by NAME`, and send the hash before you run the kit", k.dir)
+		return false, ledger.NotAllowed("the data are not committed: run `scruple blind commit %s --by NAME`, and send the hash before you run the kit", k.dir)
 	}
 	if was.Data != k.Data { // versions before hashed all files
 		all, err := hashData(k.dir, k.kit.Places, true)
@@ -637,12 +628,12 @@ func (k *Kit) Begin(settings string) (changed bool, err error) {
 			return false, err
 		}
 		if was.Data != all {
-			return false, forbid("the data changed after they were committed on %s: restore them", commit.At)
+			return false, ledger.NotAllowed("the data changed after they were committed on %s: restore them", commit.At)
 		}
 		k.Data = all // of the commitment that the result is compared with
 	}
 	if e, done, _ := k.last(ResultEntry, nil); done {
-		return false, forbid("the kit ran, and its result is of %s: a kit runs once", e.At)
+		return false, ledger.NotAllowed("the kit ran, and its result is of %s: a kit runs once", e.At)
 	}
 	var before began
 	if _, begun, err := k.last(RunEntry, &before); err != nil || begun && before.Settings == settings {

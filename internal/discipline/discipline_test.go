@@ -10,6 +10,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/discipline"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/ledger"
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
@@ -225,5 +226,31 @@ func TestCommitmentNeedsAKitOfTheStudy(t *testing.T) {
 	}
 	if err := of("one").RecordCommitment(data, "a group", "", "anna"); err != nil {
 		t.Error(err)
+	}
+}
+
+// The result of a blind validation that another version recorded says nothing here, and prevents nothing
+// but rules on it. Entries on which TEST depends are read whole or not at all.
+func TestBlindResultOfAnotherVersion(t *testing.T) {
+	dir := t.TempDir()
+	file, owner := filepath.Join(dir, "s.yaml"), discipline.Owner{Study: "s"}
+	add := func(kind string, data map[string]any) {
+		if _, err := ledger.Add(discipline.Path(file), time.Now(), "anna", kind, data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("blind validation", map[string]any{"study": "s", "result": map[string]any{"by": "a group", "data_sha256": strings.Repeat("c", 64), "documents": 9,
+		"comparisons": []map[string]any{{"a": "x", "b": "y", "metric": "m", "diff": 0.5, "scale": "log"}}}})
+	book, err := discipline.BookOf(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := discipline.BlindResults(book, owner, nil)
+	if len(list) != 1 || list[0].Counts() || !strings.Contains(list[0].String(), `by a group, data with SHA-256 cccccccccccc: not read, since another version of Scruple recorded it: entry 1 (blind validation): `) || !strings.Contains(list[0].String(), `"scale"`) {
+		t.Errorf("%v", list)
+	}
+	add("unblinding", map[string]any{"study": "s", "reason": "why", "until": "tomorrow"})
+	if _, err := discipline.BookOf(file); err == nil || !strings.Contains(err.Error(), `"until"`) {
+		t.Errorf("an unblinding with an unknown key: %v", err)
 	}
 }

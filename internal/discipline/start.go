@@ -57,7 +57,7 @@ func (s *Subject) RecordSeen(db *store.DB, r *store.Run, by string, asked map[st
 	err = s.write(by, func(desk *Desk) error {
 		unseen := desk.Book.Unseen(inputs)
 		tests = count(test, unseen)
-		is := setOf(unseen)
+		is := text.SetOf(unseen)
 		hashes := hashesOf(slices.DeleteFunc(slices.Clone(s.Items), func(it eval.Item) bool { return !is[it.Input.String()] }))
 		return desk.Add(Seen{Owner: s.Owner(), Split: s.Study.Split, Run: r.ID, Created: Created(r), Store: s.storeBeside(db), Hashes: hashes})
 	})
@@ -273,7 +273,7 @@ func seenIn(ctx context.Context, db *store.DB, book Book, now Registration) (see
 	if err != nil {
 		return nil, err
 	}
-	wanted := setOf(now.Inputs)
+	wanted := text.SetOf(now.Inputs)
 	for _, r := range runs {
 		if _, known := book.Test(KeyOf(r)); known || book.Saw(KeyOf(r)) {
 			continue

@@ -26,6 +26,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/ledger"
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -97,7 +98,7 @@ func BookOf(study string) (Book, error) {
 		err = book.readAbove(study)
 	}
 	if err != nil {
-		return book, &NotAllowedError{err}
+		return book, &NotAllowedError{Err: err}
 	}
 	return book, nil
 }
@@ -106,7 +107,7 @@ func BookOf(study string) (Book, error) {
 func (s *Subject) write(by string, do func(*Desk) error) (err error) {
 	desk, err := Open(s.File.Path, by, s.Now)
 	if err != nil {
-		return &NotAllowedError{err}
+		return &NotAllowedError{Err: err}
 	}
 	defer func() { err = errors.Join(err, desk.Close()) }()
 	return do(desk)
@@ -115,16 +116,10 @@ func (s *Subject) write(by string, do func(*Desk) error) (err error) {
 // A NotAllowedError prevents mixing two experiments or deciding by unreliable
 // numbers: the study no longer matches the run, the analysis is outdated, or the
 // scorer fails a known case.
-type NotAllowedError struct{ Err error }
-
-func (e *NotAllowedError) Error() string { return e.Err.Error() }
-
-func (e *NotAllowedError) Unwrap() error { return e.Err }
+type NotAllowedError = ledger.NotAllowedError
 
 // NotAllowed returns a [NotAllowedError].
-func NotAllowed(format string, args ...any) error {
-	return &NotAllowedError{fmt.Errorf(format, args...)}
-}
+func NotAllowed(format string, args ...any) error { return ledger.NotAllowed(format, args...) }
 
 // A TooManyFailedError reports that more trials failed than the study allows.
 type TooManyFailedError struct {

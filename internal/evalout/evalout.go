@@ -31,6 +31,7 @@ type Run struct {
 	Created          time.Time
 	Replicates       int
 	Items            int
+	Unfinished       bool
 	Arms             []Arm
 	Metrics          []eval.Metric
 	Alpha            float64 // intervals of estimates have the level 1 − α

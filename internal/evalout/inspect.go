@@ -30,7 +30,7 @@ type inspectLog struct {
 	ids       []string
 	summaries *os.File           // a temporary file: they come behind all samples
 	usage     map[string]float64 // of the samples of which it is known
-	all, done int
+	done      int
 }
 
 // Summaries have texts that are shortened as Inspect does.
@@ -125,7 +125,6 @@ func (l *inspectLog) summarize(summary object) error {
 		return err
 	}
 	b[len(b)-1] = ',' // the line end
-	l.all++
 	_, err = l.summaries.Write(b)
 	return err
 }
@@ -253,12 +252,13 @@ func (l *inspectLog) end(r Run) error {
 	if l.arm.Simulated {
 		args["simulated"] = true
 	}
-	err := l.put("header.json", object{"version": 2, "status": "success",
+	status := map[bool]string{false: "success", true: "cancelled"}[r.Unfinished] // as of one that a user stopped
+	err := l.put("header.json", object{"version": 2, "status": status,
 		"eval": object{"eval_id": id(11, r.ID, l.arm.ID, "eval"), "run_id": id(11, r.ID), "created": created, "task": r.Study + "/" + l.arm.ID, "task_id": id(11, r.Study, l.arm.ID), "task_version": 0, "task_display_name": r.Study,
 			"task_args": args, "dataset": object{"name": r.Study, "samples": r.Items, "sample_ids": l.ids, "shuffled": false}, "model": modelOf(l.arm), "model_args": object{},
 			"config": object{"epochs": r.Replicates}, "packages": object{"scruple": r.Version}, "scorers": scorers},
 		"plan":    object{"name": "plan", "steps": []object{}, "config": object{}},
-		"results": object{"total_samples": l.all, "completed_samples": l.done, "scores": results},
+		"results": object{"total_samples": r.Items * r.Replicates, "completed_samples": l.done, "scores": results},
 		"stats":   object{"started_at": created, "completed_at": created, "model_usage": all}})
 	if err != nil {
 		return err

@@ -221,13 +221,13 @@ const renewedAtOnce = 256
 // whose gold changed, judge the settings of judges that did, and seen is whether results had
 // been shown.
 func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error {
-	onGold, regraded := setOf(gold), ""
+	onGold, regraded := text.SetOf(gold), ""
 	if len(gold) > 0 {
 		regraded = fmt.Sprintf("scored against changed gold of %s: %s", text.Plural(len(gold), "item", "items"), strings.Join(plan.Shorten(gold, 20), ", "))
 	}
 	r.add(regraded)
 	n := renewed{brought: map[string]bool{}}
-	bringing, reads := setOf(r.bringing()), setOf(r.arms(r.reads))
+	bringing, reads := text.SetOf(r.bringing()), text.SetOf(r.arms(r.reads))
 	marked := map[[2]string]bool{}
 	late := func(what, arm string) []store.Event {
 		if key := [2]string{what, arm}; seen && !marked[key] {
@@ -321,12 +321,12 @@ type renewed struct {
 }
 
 // notes says what was derived again, and why of the judge.
-func (n renewed) notes(judge []string) (notes counted) {
-	notes.addBrought(n.brought)
+func (n renewed) notes(judge []string) (notes []string) {
+	addBrought(&notes, n.brought)
 	if n.changed+n.pending > 0 {
-		notes.add(n.read-len(n.retired), "answer", "answers", "read again")
-		notes.add(n.changed, "outcome", "outcomes", "changed")
-		notes.add(n.pending, "trial needs", "trials need", "another answer")
+		text.AddCount(&notes, n.read-len(n.retired), "answer", "answers", " read again")
+		text.AddCount(&notes, n.changed, "outcome", "outcomes", " changed")
+		text.AddCount(&notes, n.pending, "trial needs", "trials need", " another answer")
 	}
 	if len(judge) > 0 {
 		again := ""
@@ -336,8 +336,8 @@ func (n renewed) notes(judge []string) (notes counted) {
 		notes = append(notes, fmt.Sprintf("the judge changed (%s)%s", strings.Join(judge, ", "), again))
 	}
 	if n.unjudged > 0 || len(judge) > 0 {
-		notes.add(n.judged-n.unjudged, "judgement", "judgements", "kept, asked in the same words")
-		notes.add(n.unjudged, "judgement is", "judgements are", "new")
+		text.AddCount(&notes, n.judged-n.unjudged, "judgement", "judgements", " kept, asked in the same words")
+		text.AddCount(&notes, n.unjudged, "judgement is", "judgements are", " new")
 	}
 	return notes
 }

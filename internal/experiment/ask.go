@@ -78,7 +78,7 @@ func (r *Run) selected(part Part) []bool {
 	if part.Whole() {
 		return nil
 	}
-	calibrates, chosen, arms := r.calibrationArms(), setOf(part.Items), setOf(part.Arms)
+	calibrates, chosen, arms := r.calibrationArms(), text.SetOf(part.Items), text.SetOf(part.Arms)
 	selected, position, last := make([]bool, r.Plan.Len()), 0, ""
 	for seq := range selected {
 		t := r.Plan.Trial(seq)
@@ -338,9 +338,16 @@ func (r *Run) checkPrograms(ctx context.Context, performed func(seq int) bool) e
 		changed[p.Model] = p.Changed(true)
 	}
 	names := r.arms(func(a eval.Arm) bool { return changed[a.Model] })
+	if len(names) == 0 {
+		return nil
+	}
+	p, err := r.db.Progress(ctx, r.Record)
+	if err != nil {
+		return err
+	}
 	var trials []eval.Trial
-	for seq := 0; len(names) > 0 && seq < r.Plan.Len(); seq++ {
-		if t := r.Plan.Trial(seq); slices.Contains(names, t.Arm) && performed(seq) {
+	for seq := range r.Plan.Len() {
+		if t := r.Plan.Trial(seq); slices.Contains(names, t.Arm) && performed(seq) && (p.Called.Has(seq) || p.Done.Has(seq)) {
 			trials = append(trials, t)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A Side is a run to compare with another, and one of its arms, or "" for those that
@@ -45,7 +46,7 @@ func (x *Experiment) between(ctx context.Context, older, newer Side) (*runCompar
 	if older.Run.ID == newer.Run.ID && older.DB.Path() == newer.DB.Path() {
 		return nil, fmt.Errorf("comparing run %s with itself: name two runs; with one, `scruple compare` shows the comparisons of its arms", newer.Run.ID)
 	}
-	c := &runComparison{x: x, sides: [2]Side{older, newer}, warnings: counted{"exploratory: the study plans no comparison of two runs"}}
+	c := &runComparison{x: x, sides: [2]Side{older, newer}, warnings: []string{"exploratory: the study plans no comparison of two runs"}}
 	var scored [2][]string
 	for i, s := range c.sides {
 		var err error
@@ -70,7 +71,7 @@ type runComparison struct {
 	pairs    [][2]string // their arms
 	items    []eval.Item // by id, those that both runs have with the same input and gold
 	left     int         // items of the older run that are not compared
-	warnings counted
+	warnings []string
 }
 
 // match pairs the arms that have scores.
@@ -85,7 +86,7 @@ func (c *runComparison) match(scored [2][]string) error {
 		c.pairs = [][2]string{pair}
 		return nil
 	}
-	baseline := setOf(c.x.arms(func(a eval.Arm) bool { return a.Role != eval.RoleArm }))
+	baseline := text.SetOf(c.x.arms(func(a eval.Arm) bool { return a.Role != eval.RoleArm }))
 	for _, arm := range scored[1] {
 		if !baseline[arm] && slices.Contains(scored[0], arm) {
 			c.pairs = append(c.pairs, [2]string{arm, arm})
@@ -121,7 +122,7 @@ func (c *runComparison) common(ctx context.Context) error {
 	items := c.x.Items()
 	index := eval.IndexItems(items)
 	reworded, regraded := Differing(planned[0], planned[1])
-	differ := setOf(slices.Concat(reworded, regraded))
+	differ := text.SetOf(slices.Concat(reworded, regraded))
 	var added, gone int
 	for id := range planned[1] {
 		_, ok := planned[0][id]
@@ -146,11 +147,11 @@ func (c *runComparison) common(ctx context.Context) error {
 			"where gold changed, %s", c.sides[0].Run.ID, c.sides[1].Run.ID, len(reworded), len(regraded), remedy)
 	}
 	c.left = len(planned[0]) - len(c.items)
-	c.warnings.add(added, "item", "items", "that only the newer run has: left out")
-	c.warnings.add(c.left-len(differ)-gone, "item", "items", "that only the older run has: left out")
-	c.warnings.add(gone, "item", "items", "that the study no longer has: left out")
-	c.warnings.add(len(reworded), "item", "items", "whose input differs between the runs: left out")
-	c.warnings.add(len(regraded), "item", "items", "with other gold in the older run: left out; to compare them, "+remedy)
+	text.AddCount(&c.warnings, added, "item", "items", " that only the newer run has: left out")
+	text.AddCount(&c.warnings, c.left-len(differ)-gone, "item", "items", " that only the older run has: left out")
+	text.AddCount(&c.warnings, gone, "item", "items", " that the study no longer has: left out")
+	text.AddCount(&c.warnings, len(reworded), "item", "items", " whose input differs between the runs: left out")
+	text.AddCount(&c.warnings, len(regraded), "item", "items", " with other gold in the older run: left out; to compare them, %s", remedy)
 	return nil
 }
 

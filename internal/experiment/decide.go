@@ -290,9 +290,9 @@ func (d deciding) compare(now deciding, all bool) []string {
 
 // caseChanges counts the cases of the judge that differ.
 func (d deciding) caseChanges(now deciding) []string {
-	var changed counted
-	changed.add(without(d.Cases, now.Cases), "case", "cases", "removed")
-	changed.add(without(now.Cases, d.Cases), "case", "cases", "added")
+	var changed []string
+	text.AddCount(&changed, without(d.Cases, now.Cases), "case", "cases", " removed")
+	text.AddCount(&changed, without(now.Cases, d.Cases), "case", "cases", " added")
 	if len(changed) == 0 || d.Cases == nil || now.Cases == nil {
 		return nil
 	}
@@ -304,7 +304,7 @@ func (d deciding) caseChanges(now deciding) []string {
 
 // without counts the elements that another list does not have.
 func without(list, other []string) (n int) {
-	has := setOf(other)
+	has := text.SetOf(other)
 	for _, x := range list {
 		if !has[x] {
 			n++

@@ -170,7 +170,7 @@ func (r *Run) sinceRun(ctx context.Context, e earlierRun, own []store.Event) (ev
 		switch shown = shown || h.What == rulesEvent; {
 		case slices.Contains(carried, h.What):
 			events = append(events, h)
-		case shown && (h.What == goldEvent || h.What == peopleEvent || h.What == planEvent && strings.Contains(h.Note, hadShown)):
+		case shown && slices.Contains([]string{goldEvent, peopleEvent, planEvent}, h.What):
 			events = append(events, r.eventsOf(sinceEvent, e.ID+": "+h.Note)...)
 		}
 	}
@@ -240,7 +240,7 @@ func (r *Run) sinceArms(e earlierRun) (a store.Amendment) {
 		a.Renamed = append(a.Renamed, [2]string{a.Removed[i], arm})
 		a.Removed = slices.Delete(a.Removed, i, i+1)
 	}
-	here := setOf(r.itemIDs())
+	here := text.SetOf(r.itemIDs())
 	for id := range e.items {
 		switch _, kept := e.ids[id]; {
 		case kept:
@@ -256,8 +256,8 @@ func (r *Run) sinceArms(e earlierRun) (a store.Amendment) {
 
 // sinceRead compares what outcomes depend on beside answers to questions, of arms whose questions did not
 // change. It returns the arms that bring other answers or scores, and what differs.
-func (r *Run) sinceRead(ctx context.Context, e earlierRun, changed []string) (arms []string, notes counted) {
-	regraded, bringing, reading := setOf(e.regraded), setOf(r.bringing()), setOf(r.arms(r.reads))
+func (r *Run) sinceRead(ctx context.Context, e earlierRun, changed []string) (arms []string, notes []string) {
+	regraded, bringing, reading := text.SetOf(e.regraded), text.SetOf(r.bringing()), text.SetOf(r.arms(r.reads))
 	other, brought, others := map[string]bool{}, map[string]bool{}, false
 	for was := range until(&e.there.err, r.db.ReadBy(ctx, e.Run)) {
 		t := was.Trial
@@ -275,7 +275,7 @@ func (r *Run) sinceRead(ctx context.Context, e earlierRun, changed []string) (ar
 			others = true
 		}
 	}
-	notes.addBrought(brought)
+	addBrought(&notes, brought)
 	if others {
 		notes = append(notes, "what answers are read by changed")
 	}
@@ -283,7 +283,7 @@ func (r *Run) sinceRead(ctx context.Context, e earlierRun, changed []string) (ar
 }
 
 // addBrought names items of which arms bring other answers or scores.
-func (list *counted) addBrought(items map[string]bool) {
+func addBrought(list *[]string, items map[string]bool) {
 	if len(items) > 0 {
 		*list = append(*list, "answers or scores that arms bring changed for "+listed(slices.Sorted(maps.Keys(items))))
 	}

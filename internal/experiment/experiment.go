@@ -285,7 +285,7 @@ func (x *Experiment) contestants() []string {
 // calibrationArms returns the ids of the arms that answer from gold, to measure
 // the judge.
 func (x *Experiment) calibrationArms() map[string]bool {
-	return setOf(x.arms(func(a eval.Arm) bool { return a.Role == eval.RoleCalibration }))
+	return text.SetOf(x.arms(func(a eval.Arm) bool { return a.Role == eval.RoleCalibration }))
 }
 
 // mapped returns what a function makes of each element.
@@ -299,14 +299,6 @@ func mapped[T, R any](list []T, of func(T) R) (made []R) {
 // said are the notes that say something.
 func said(notes ...string) []string {
 	return slices.DeleteFunc(notes, func(note string) bool { return note == "" })
-}
-
-func setOf(names []string) map[string]bool {
-	set := map[string]bool{}
-	for _, n := range names {
-		set[n] = true
-	}
-	return set
 }
 
 // cases yields the cases of a run of the arms that are for calibration, or of the others.

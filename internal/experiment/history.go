@@ -96,10 +96,10 @@ func peopleChanges(d store.PeopleDiff) (notes []string) {
 	tasks := slices.AppendSeq(slices.Collect(maps.Keys(d.Lacking)), maps.Keys(d.Outdated)) // also of tasks that left the study
 	slices.Sort(tasks)
 	for _, task := range slices.Compact(tasks) {
-		var list counted
-		list.add(d.Lacking[task]-d.Changed[task], "verdict", "verdicts", "added")
-		list.add(d.Changed[task], "verdict", "verdicts", "changed")
-		list.add(d.Outdated[task], "verdict", "verdicts", "removed")
+		var list []string
+		text.AddCount(&list, d.Lacking[task]-d.Changed[task], "verdict", "verdicts", " added")
+		text.AddCount(&list, d.Changed[task], "verdict", "verdicts", " changed")
+		text.AddCount(&list, d.Outdated[task], "verdict", "verdicts", " removed")
 		notes = append(notes, "people, task "+task+": "+strings.Join(list, ", "))
 	}
 	return notes
@@ -167,7 +167,7 @@ func (r *Run) RecordRetry(ctx context.Context, left *Left) error {
 		return nil
 	}
 	counts, again := map[string][2]int{}, map[string]bool{}
-	contestant := setOf(r.contestants())
+	contestant := text.SetOf(r.contestants())
 	for seq := range left.progress.Trials {
 		arm := r.Plan.Trial(seq).Arm
 		if !contestant[arm] || !left.progress.Done.Has(seq) {
@@ -259,7 +259,7 @@ func (x *Experiment) eventsOf(what string, notes ...string) []store.Event {
 }
 
 // describe lists how arms and items changed.
-func describe(a store.Amendment) (list counted) {
+func describe(a store.Amendment) (list []string) {
 	for _, c := range []struct {
 		arms []string
 		what string
@@ -272,22 +272,22 @@ func describe(a store.Amendment) (list counted) {
 	for _, r := range a.Renamed {
 		list = append(list, fmt.Sprintf("arm %s is now %s", r[0], r[1]))
 	}
-	list.add(a.ItemsAdded, "item", "items", "added")
-	list.add(a.ItemsRemoved, "item", "items", "removed")
-	list.add(a.ItemsChanged, "item", "items", "changed")
-	list.add(a.ItemsRenamed, "item", "items", "renamed")
+	text.AddCount(&list, a.ItemsAdded, "item", "items", " added")
+	text.AddCount(&list, a.ItemsRemoved, "item", "items", " removed")
+	text.AddCount(&list, a.ItemsChanged, "item", "items", " changed")
+	text.AddCount(&list, a.ItemsRenamed, "item", "items", " renamed")
 	return list
 }
 
 // describeTrials lists how a plan changed, with its trials.
-func describeTrials(a store.Amendment) counted {
+func describeTrials(a store.Amendment) []string {
 	list := describe(a)
 	if len(list) == 0 && a.New+a.Back+a.Left > 0 {
 		list = append(list, "what requests depend on changed")
 	}
 	if len(list) > 0 {
 		list = append(list, fmt.Sprintf("%s new", text.Plural(a.New, "trial is", "trials are")))
-		list.add(a.Back, "trial came", "trials came", "back with answers")
+		text.AddCount(&list, a.Back, "trial came", "trials came", " back with answers")
 	}
 	return list
 }
@@ -302,15 +302,6 @@ func portChanges(was, now []eval.Part) (list []string) {
 		}
 	}
 	return list
-}
-
-// counted lists how many there are of something.
-type counted []string
-
-func (list *counted) add(n int, one, many, what string) {
-	if n > 0 {
-		*list = append(*list, text.Plural(n, one, many)+" "+what)
-	}
 }
 
 // addLooks adds all looks at the results of a run to the question, with the one that the event

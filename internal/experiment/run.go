@@ -287,12 +287,12 @@ func (x *Experiment) OtherQuestions(ctx context.Context, db *store.DB, from *sto
 	if err != nil {
 		return nil, err
 	}
-	other := setOf(plan.Reworded(was, x.Items()))
+	other := text.SetOf(plan.Reworded(was, x.Items()))
 	differs := x.Bench.Capabilities().OtherQuestion
 	if differs == nil {
 		return other, nil
 	}
-	mine, arm := setOf(x.itemIDs()), strings.TrimPrefix(p.Model, eval.PipelinePrefix)
+	mine, arm := text.SetOf(x.itemIDs()), strings.TrimPrefix(p.Model, eval.PipelinePrefix)
 	_, taken, _ := strings.Cut(p.Target, ":")
 	for j := range until(&err, db.OutcomesOf(ctx, from, taken)) {
 		if item := j.Trial.Item; mine[item] && !other[item] && differs(eval.Trial{Item: item, Arm: arm, Replicate: j.Trial.Replicate}, j.Outcome) {
@@ -368,7 +368,7 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 // until everything is derived again, so that the next run after a kill finds them changed. Events
 // follow those of the plan.
 func (r *Run) amend(ctx context.Context, items map[string]eval.Item, gold []string, events []store.Event) error {
-	planned, regraded := slices.Clone(r.Items()), setOf(gold)
+	planned, regraded := slices.Clone(r.Items()), text.SetOf(gold)
 	for i, it := range planned {
 		if regraded[it.ID] {
 			planned[i].Gold = items[it.ID].Gold
@@ -457,7 +457,7 @@ func (x *Experiment) takers() map[string][]string {
 // for stores that have no questions of trials.
 func (x *Experiment) unchanged(r *store.Run, items map[string]eval.Item) func(eval.Trial) bool {
 	kept := plan.Unchanged(r.Treatment, x.treatment)
-	changed := setOf(plan.Reworded(items, x.Items()))
+	changed := text.SetOf(plan.Reworded(items, x.Items()))
 	return func(t eval.Trial) bool { return kept(t.Arm) && !changed[t.Item] }
 }
 

@@ -471,7 +471,7 @@ func (r *Rules) checkVacuous(metrics []eval.Metric) (problems []*study.Error) {
 	return problems
 }
 
-// byJudge adds to a decided condition that it rests on a judge whom no person checked, and
+// byJudge adds to a decided condition that it rests on a judge whom people did not correct, and
 // how far the judge would have to err to reverse it. If the study requires judges to be
 // measured, the condition is undecided. What people say of single verdicts corrects a
 // metric that counts them, not one that combines them, nor a comparison across a factor: the condition
@@ -511,12 +511,11 @@ func (r Rule) byJudge(a *analyse.Analysis, c *Condition) {
 	if len(combined) > 0 {
 		remedies = append(remedies, fmt.Sprintf("%s combines verdicts in a way that people's verdicts do not correct: let a rule read a metric that counts single verdicts", strings.Join(combined, ", ")))
 	}
-	whom := ", whom nobody checked"
 	if len(across) > 0 {
-		remedies, whom = append(remedies, "a comparison across a factor reads the judge's scores, which people's verdicts do not correct: let the rule read diff_in of each level"), ""
+		remedies = append(remedies, "a comparison across a factor reads the judge's scores, which people's verdicts do not correct: let the rule read diff_in of each level")
 	}
 	if len(disputed) > 0 {
-		remedies, whom = append(remedies, fmt.Sprintf("people differ on %s or skipped them, which are left out, so that the others are no random sample: answer those that were skipped, and decide with `scruple annotate --adjudicate`", strings.Join(disputed, ", "))), ""
+		remedies = append(remedies, fmt.Sprintf("people differ on %s or skipped them, which are left out, so that the others are no random sample: answer those that were skipped, and decide with `scruple annotate --adjudicate`", strings.Join(disputed, ", ")))
 	}
 	alone, remedy := slices.Concat(counted, combined, across), strings.Join(remedies, "; ")
 	what := "on the judge alone for " + strings.Join(alone, ", ")
@@ -531,7 +530,7 @@ func (r Rule) byJudge(a *analyse.Analysis, c *Condition) {
 	default:
 		if reversal := r.reversal(a, c.State); reversal != "" {
 			c.JudgeAlone = true
-			c.Warnings = append(c.Warnings, fmt.Sprintf("rests %s%s: %s; %s", what, whom, reversal, remedy))
+			c.Warnings = append(c.Warnings, fmt.Sprintf("rests %s: %s; %s", what, reversal, remedy))
 		}
 	}
 }

@@ -330,7 +330,7 @@ func ofBlind(v view, names []string, better func(a, b analyse.Number) bool) (bes
 		case b.Withdrawn != "":
 		case b.OfOthers(names[:2]):
 			why = fmt.Sprintf("the blind validation %s; restore the arms, or validate them with a kit that `scruple blind build` makes of them", b)
-		case !has && b.Committed != "":
+		case !has && b.Committed+b.Unread != "":
 			return analyse.BlindComparison{}, false, fmt.Sprintf("a blind validation is missing, %s", b)
 		case !has:
 			return analyse.BlindComparison{}, false, fmt.Sprintf("the blind validation by %s, kit with SHA-256 %s, lacks the comparison or has no numbers of it", b.By, cmp.Or(b.Kit[:min(12, len(b.Kit))], "unknown"))
@@ -457,6 +457,9 @@ var functions = func() []function {
 			}),
 			outside.number("blind_runs", "number of blind validations by outsiders that have numbers of arms as they are now", func(a *analyse.Analysis) (n analyse.Number) {
 				for _, b := range a.Blind {
+					if b.Unread != "" {
+						return analyse.Undefined()
+					}
 					if b.Counts() {
 						n++
 					}

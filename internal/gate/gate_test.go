@@ -413,6 +413,12 @@ func TestOutsideResults(t *testing.T) {
 		}
 		a.Blind[1] = was
 	}
+	a.Blind[1] = analyse.BlindResult{By: "eve", Unread: "why"}
+	for that, want := range map[string]string{"blind_runs() < 9": "blind_runs() is undefined", "blind_max('ctn','plain','composite') > 0": "a blind validation is missing, by eve, data with SHA-256 : not read"} {
+		if c := compile(t, rule(that)).Decide(a).Conditions[0]; c.State != gate.Undecided || !strings.Contains(c.Reason, want) {
+			t.Errorf("one of another version: %v", c)
+		}
+	}
 	a.Discipline.Unblindings = []analyse.Unblinding{{Reason: "r"}}
 	if a.Discipline.AsRegistered() {
 		t.Error("an unblinded run counts as registered")

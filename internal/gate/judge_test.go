@@ -12,7 +12,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
-// TestJudgeAlone: a rule that rests on a judge whom nobody checked says which error of the
+// TestJudgeAlone: a rule that rests on a judge whom people did not correct says which error of the
 // judge would reverse it, and is undecided if the study asks for people.
 func TestJudgeAlone(t *testing.T) {
 	judged := func(ctn, plain bool) *analyse.Analysis {
@@ -27,7 +27,7 @@ func TestJudgeAlone(t *testing.T) {
 		a          *analyse.Analysis
 	}{
 		"difference":     {"diff_low('ctn','plain','composite') > 0", "a difference of 8 points between its errors on ctn and on plain would reverse this", gate.Pass, judged(true, true)},
-		"one arm":        {"diff_low('ctn','plain','composite') > 0", "rests on the judge alone for composite of plain,", gate.Pass, judged(false, true)},
+		"one arm":        {"diff_low('ctn','plain','composite') > 0", "rests on the judge alone for composite of plain:", gate.Pass, judged(false, true)},
 		"other way":      {"diff_low('plain','ctn','composite') > -0.15", "a difference of 3 points between its errors on plain and on ctn", gate.Pass, judged(true, true)},
 		"p":              {"p('ctn','plain','composite') < 0.05", "a difference of 8 points between", gate.Pass, judged(true, true)},
 		"equivalence":    {"diff_high('ctn','plain','composite') < 0.5", "a difference of 38 points between", gate.Pass, judged(true, true)},
@@ -428,7 +428,7 @@ func TestErrorsNotTried(t *testing.T) {
 		a.Replications = []analyse.Replication{{A: "ctn", B: "plain", Metric: "composite"}}
 		a.Blind = []analyse.BlindResult{{Documents: 9, Comparisons: []analyse.BlindComparison{{A: "ctn", B: "plain", Metric: "composite"}}}}
 		c := compile(t, rule(that)).Decide(a).Conditions[0]
-		got, want := strings.Join(c.Warnings, "\n"), "rests on the judge alone for composite of ctn, whom nobody checked: how its errors enter "+of+" is not known"
+		got, want := strings.Join(c.Warnings, "\n"), "rests on the judge alone for composite of ctn: how its errors enter "+of+" is not known"
 		if c.State != gate.Pass || c.JudgeAlone != (of != "") || of != "" && !strings.Contains(got, want) {
 			t.Errorf("%s: %s %v %q, want %q", that, c.State, c.JudgeAlone, got, want)
 		}

@@ -102,7 +102,7 @@ type Condition struct {
 	Reason    string `json:"reason,omitempty"` // why undecided
 	// EstimateAlone reports that it holds by estimates whose intervals do not meet it.
 	EstimateAlone bool `json:"estimate_alone,omitempty"`
-	// JudgeAlone reports that a judge whom nobody checked could reverse it.
+	// JudgeAlone reports that a judge whom people did not correct could reverse it.
 	JudgeAlone bool `json:"judge_alone,omitempty"`
 	// Warnings say by which estimates a rule holds, what intervals take for granted, and which
 	// error of a judge would reverse it.

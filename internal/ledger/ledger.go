@@ -77,6 +77,18 @@ var errLineEnd = errors.New("the line ends as on Windows")
 
 func (e *BrokenError) Unwrap() error { return e.Err }
 
+// A NotAllowedError reports that rules which a ledger is kept for do not allow what was asked for.
+type NotAllowedError struct{ Err error }
+
+func (e *NotAllowedError) Error() string { return e.Err.Error() }
+
+func (e *NotAllowedError) Unwrap() error { return e.Err }
+
+// NotAllowed returns a [NotAllowedError].
+func NotAllowed(format string, args ...any) error {
+	return &NotAllowedError{fmt.Errorf(format, args...)}
+}
+
 // A Head is the newest line of a chain.
 type Head struct {
 	Seq  int    `json:"seq"`

@@ -203,7 +203,7 @@ func (b *builder) winsLegend(cs []analyse.Comparison) string {
 	if slices.ContainsFunc(cs, func(c analyse.Comparison) bool {
 		return b.metric(c.Metric).Pooling == eval.RatioOfSums && c.Wins+c.Ties+c.Losses < c.Pairs
 	}) {
-		legend += " An item on which one arm has nothing to count is none of them, but is in n and in the difference."
+		legend += " An item on which one arm has nothing to count is not a win, tie or loss, but counts in n and in the difference."
 	}
 	return legend
 }

@@ -293,7 +293,7 @@ func (s Statistics) Unscored() float64 {
 // Decide holds the rules of the gate. All conditions of Require must hold; of
 // Outcomes, the first whose condition holds is the result.
 type Decide struct {
-	// RequireMeasured leaves a rule undecided that rests on a judge whom nobody checked.
+	// RequireMeasured leaves a rule undecided that rests on a judge whom people did not correct.
 	RequireMeasured bool        `json:"require_measured,omitempty" jsonschema:"description=A rule that reads a judge's verdicts is undecided unless people judged some of the answers it reads (scruple annotate); one that compares across a factor always is"`
 	Require         []Condition `json:"require,omitempty" jsonschema:"description=Conditions that must all hold for the gate to pass"`
 	Outcomes        []Class     `json:"outcomes,omitempty" jsonschema:"description=Ordered classes of results; the first that applies is the result"`

@@ -29,6 +29,22 @@ func Plural(n int, one, many string) string {
 	return strconv.Itoa(n) + " " + many
 }
 
+// AddCount appends a note on n things, such as "2 items left out", to a list if n is not 0.
+func AddCount(list *[]string, n int, one, many, format string, args ...any) {
+	if n > 0 {
+		*list = append(*list, Plural(n, one, many)+fmt.Sprintf(format, args...))
+	}
+}
+
+// SetOf returns a set of texts.
+func SetOf(list []string) map[string]bool {
+	set := make(map[string]bool, len(list))
+	for _, s := range list {
+		set[s] = true
+	}
+	return set
+}
+
 // Shorten truncates a text to at most most code points, ending in an ellipsis. It
 // does not split grapheme clusters, such as a letter with its accents.
 func Shorten(s string, most int) string {
