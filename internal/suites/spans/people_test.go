@@ -6,6 +6,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,6 +111,60 @@ func TestPeopleWhoFindNothing(t *testing.T) {
 			if v, ok := got[agreementOfJudge+kind+"_kappa"]; !ok {
 				t.Errorf("%s: no kappa of %s on a text without errors: %v", name, kind, v)
 			}
+		}
+	}
+}
+
+// TestErrorsOfUnknownSpans: an error that names no span is one, so what depends on the span is
+// unknown; the span is found by its text but for case.
+func TestErrorsOfUnknownSpans(t *testing.T) {
+	texts, answer := tenTexts()
+	b, err := openFiles(t, map[string]string{"study.yaml": minimal + "human: h.jsonl\n", "r.jsonl": texts, "h.jsonl": checkedLine("t0", answer, noErrors)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for said, test := range map[string]struct {
+		rate   float64 // -1: unscored
+		counts string
+	}{
+		`"falsePositives":[{"spanIndex":9,"text":"TWO ","reason":"other"}]`:  {0.25, "0"},
+		`"falsePositives":[{"spanIndex":9,"text":"five","reason":"other"}]`:  {-1, "1"},
+		`"taxonomyErrors":[{"text":"five","expectedRole":"shot"}]`:           {-1, "1"},
+		`"granularityErrors":[{"text":"five","issue":"too_fine"}]`:           {-1, "1"},
+		`"falsePositives":[{"spanIndex":1,"text":"three","reason":"other"}]`: {0.25, "0"},
+	} {
+		v := judgedClean()
+		list, _, _ := strings.Cut(said, "[")
+		v.Data = []byte(strings.Replace(string(v.Data), list+"[]", said, 1))
+		c := answerOf("t0", answer, v)
+		got, unscored := figures(b, c), map[string]string{}
+		for _, s := range b.Score(nil, c) {
+			unscored[s.Metric] = s.Unscored
+		}
+		rate, ok := got[metricErrorRate]
+		_, ece := got[metricECE]
+		if ok != (test.rate >= 0) || ok && rate != test.rate || ece {
+			t.Errorf("%s: error rate %v %v, want %v", said, rate, ok, test.rate)
+		}
+		kind := agreementOfJudge + map[string]string{`"falsePositives":`: "false_positive", `"taxonomyErrors":`: "taxonomy", `"granularityErrors":`: "granularity"}[list] + "_kappa"
+		if want := "the judge does not say which span has an error"; !ok && (unscored[metricErrorRate] != want || unscored[kind] != want) {
+			t.Errorf("%s: unscored: %q", said, unscored)
+		}
+		if got[metricTotal] != 25 {
+			t.Errorf("%s: total %v", said, got[metricTotal])
+		}
+		if rows := tableOf(t, b, "results", []eval.Case{c}); !slices.ContainsFunc(rows, func(r []string) bool { return r[1] == "errors of unknown spans" && r[2] == test.counts }) {
+			t.Errorf("%s: %q", said, rows)
+		}
+		x, err := b.Show(c)
+		if shown := len(x.Rows) > 4; err != nil || shown != (test.counts == "1") {
+			t.Errorf("%s: shown as %+v, %v", said, x.Rows, err)
+		}
+		if pass, missing := b.CaseVerdict(kit.KnownCase{Item: "t0", Answer: answer}, c.Trials[0].Verdicts); pass || missing != "" {
+			t.Errorf("%s: a case passes: %v, %q", said, pass, missing)
+		}
+		if rated := len(b.Ratings(c)); rated != 4 && ok || rated > 0 && !ok {
+			t.Errorf("%s: %d ratings", said, rated)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func (b *bench) count(k *tally, t *trial) {
 		k.people[h], people = true, h.flags
 	}
 	l := b.labelled(t)
-	if t.missing == "" && t.parsed.Result.KnowsSpans() { // people correct a distrusted judge too
+	if t.missing == "" && t.parsed.Result.UnknownSpans() == "" { // people correct a distrusted judge too
 		k.quality.Add(t.record.ID, t.flags, people)
 	}
 	k.counts.Add(&l)

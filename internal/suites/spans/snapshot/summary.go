@@ -39,9 +39,10 @@ type Summary struct {
 	JudgeFailureReasons   map[string]int                   `json:"judgeFailureReasons"`
 	ParseSteps            map[verdict.Step]int             `json:"parseSteps"`
 	LostLists             int                              `json:"lostListCount,omitempty"` // judged, with a list of errors that is not complete
-	UncountableConfusions int                              `json:"uncountableConfusions"`   // equal or unknown roles
-	SpanNotes             map[string]int                   `json:"spanNotes"`               // realigned, unaligned
-	NoConfidence          int                              `json:"spansWithoutConfidence"`  // none, or not from 0 to 1: not in the analysis of confidences
+	Unplaced              int                              `json:"errorsOfUnknownSpans,omitempty"`
+	UncountableConfusions int                              `json:"uncountableConfusions"`  // equal or unknown roles
+	SpanNotes             map[string]int                   `json:"spanNotes"`              // realigned, unaligned
+	NoConfidence          int                              `json:"spansWithoutConfidence"` // none, or not from 0 to 1: not in the analysis of confidences
 	Warnings              []string                         `json:"warnings,omitempty"`
 
 	errored    int               // results of which the labeller failed
@@ -252,7 +253,10 @@ func (t *Tally) judged(l *Labelled) {
 		}
 		s.confusions[[2]string{x.Canonical(c.AssignedRole), x.Canonical(c.ExpectedRole)}]++
 	}
-	if v.KnowsSpans() {
+	for kind := range verdict.Kinds {
+		s.Unplaced += v.Unplaced(kind)
+	}
+	if v.UnknownSpans() == "" {
 		t.conf.add(l.Spans, v.Flags(len(l.Spans)))
 	}
 }

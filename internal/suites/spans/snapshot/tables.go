@@ -32,6 +32,8 @@ func (s *Summary) Tables() []eval.Table {
 	results.Add("judge failed", s.JudgeFailures)
 	results.Add("not judged", s.NotJudged)
 	results.Add("labeller failed", s.errored)
+	results.Add("judged, list of errors not complete", s.LostLists)
+	results.Add("errors of unknown spans", s.Unplaced)
 	results.Add("average total of judged", fixed(s.AvgScore))
 	results.Add("average with failures as 0", fixed(s.AvgScoreWithFailures))
 	results.Add("judged with a total of 0", s.ZeroScores)
