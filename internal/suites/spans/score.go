@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/measure"
 	"github.com/scruple-eval/scruple/internal/measure/span"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
@@ -239,19 +240,31 @@ func compareWithPeople(dst []eval.Score, j *judgement, h *checked) []eval.Score 
 	if why := v.UnknownMissed(); why != "" {
 		return unscored(dst, why, 0, agreementOfJudge+kindMissed+"_precision", agreementOfJudge+kindMissed+"_recall")
 	}
-	left := slices.Clone(h.missed)
-	for _, m := range v.MissedElements {
-		if at := slices.IndexFunc(left, func(missed string) bool { return sameElement(m.Text, missed) }); at >= 0 {
-			left = slices.Delete(left, at, at+1)
-		}
-	}
-	ratios(kindMissed, len(h.missed)-len(left), len(v.MissedElements), len(h.missed))
+	ratios(kindMissed, sameElements(v.MissedElements, h.missed), len(v.MissedElements), len(h.missed))
 	return dst
 }
 
-// sameElement reports whether two texts name the same element: equal after
-// folding, or one contains the other.
-func sameElement(a, b string) bool {
-	a, b = text.Fold(a), text.Fold(b)
-	return a != "" && b != "" && (a == b || strings.Contains(a, b) || strings.Contains(b, a))
+// sameElements counts the elements that judge and people name, each paired once: first equal texts,
+// then those of which one has the words of the other, as many as there can be.
+func sameElements(judge []verdict.Missed, people []string) (n int) {
+	most := int32(min(len(judge), len(people)))
+	cost := make([][]int32, len(judge))
+	for i, m := range judge {
+		cost[i] = make([]int32, len(people))
+		for k, missed := range people {
+			switch {
+			case text.Equal(text.String, m.Text, missed):
+			case text.Contains(text.String, m.Text, missed) || text.Contains(text.String, missed, m.Text):
+				cost[i][k] = most // no number of these is worth an equal one
+			default:
+				cost[i][k] = most + 1
+			}
+		}
+	}
+	for i, k := range measure.Assign(cost) {
+		if k >= 0 && cost[i][k] <= most {
+			n++
+		}
+	}
+	return n
 }
