@@ -3,6 +3,7 @@ package spans
 import (
 	"cmp"
 	_ "embed"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/spanfile"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/spans/snapshot"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A tally is what a report counts for an arm.
@@ -25,6 +27,7 @@ type tally struct {
 	confusion map[[2]string]int // gold and predicted category; "" for none
 	gold      int               // texts with gold
 	quality   snapshot.Quality
+	left      int               // answers that are not in it
 	people    map[*checked]bool // verdicts of people that are on answers of the run
 }
 
@@ -99,8 +102,14 @@ func (b *bench) count(k *tally, t *trial) {
 		k.people[h], people = true, h.flags
 	}
 	l := b.labelled(t)
-	if t.missing == "" && t.parsed.Result.UnknownSpans() == "" { // people correct a distrusted judge too
-		k.quality.Add(t.record.ID, t.flags, people)
+	switch cluster := t.record.independent(); { // people correct a distrusted judge too
+	case t.Outcome.Kind == eval.Failed:
+	case !t.readable:
+		k.quality.AddWrong(cluster, t.record.wrongSpans())
+	case t.missing == "" && t.parsed.Result.UnknownSpans() == "":
+		k.quality.Add(cluster, t.flags, people)
+	default:
+		k.left++
 	}
 	k.counts.Add(&l)
 }
@@ -281,7 +290,11 @@ func (b *bench) peopleTable(all []*tally) eval.Table {
 func qualityTable(all []*tally) eval.Table {
 	t := *newTable("corrected_rates")
 	for _, k := range all {
-		for _, q := range k.quality.Corrected() {
+		rates := k.quality.Corrected()
+		if len(rates) > 0 && k.left > 0 {
+			t.Note += fmt.Sprintf(" %s: without %s whose errors are unknown.", k.arm, text.Plural(k.left, "answer", "answers"))
+		}
+		for _, q := range rates {
 			corrected := eval.Missing(eval.KindRatio, q.Undefined)
 			if q.Undefined == "" {
 				corrected = ratio(q.Value).Within(eval.Number(q.CI.Low), eval.Number(q.CI.High))

@@ -89,7 +89,7 @@ func scoreUnreadable(dst []eval.Score, r *record) []eval.Score {
 	for _, metric := range criterionMetrics {
 		dst = append(dst, eval.Score{Metric: metric, Num: verdict.LeastScore, Den: 1})
 	}
-	n := float64(max(1, len(r.Spans)))
+	n := float64(r.wrongSpans())
 	return append(dst, eval.Score{Metric: metricErrorRate, Num: n, Den: n})
 }
 
