@@ -61,7 +61,8 @@ func (b *bench) Report(results eval.Results) ([]eval.Block, error) {
 	var all []*tally
 	for _, a := range b.OwnArms {
 		if k := byArm[a.ID]; k != nil {
-			k.summary = k.counts.Summary(1)
+			k.summary = k.counts.Summary()
+			estimated(k.summary, func(metric string) (eval.Measured, bool) { return results.Estimate(a.ID, metric) })
 			all = append(all, k)
 		}
 	}
@@ -170,7 +171,7 @@ func reliability(all []*tally) eval.Figure {
 		}
 		s := eval.Series{Name: k.arm}
 		for _, b := range c.Reliability {
-			s.Points = append(s.Points, eval.Point{X: eval.Number((b.Low + b.High) / 2), Measured: eval.Measured{Value: eval.Number(b.Accuracy), Low: eval.Number(b.CILow), High: eval.Number(b.CIHigh), N: b.N}})
+			s.Points = append(s.Points, eval.Point{X: eval.Number((b.Low + b.High) / 2), Measured: eval.Measured{Value: eval.Number(b.Accuracy), Low: b.CILow, High: b.CIHigh, N: b.Texts}})
 		}
 		f.Series = append(f.Series, s)
 	}
@@ -242,7 +243,7 @@ func (b *bench) Changes(was, is iter.Seq2[eval.Case, error]) ([]eval.Table, erro
 				}
 			}
 		}
-		if sides[i] = counts.Summary(1); sides[i].JudgedResults == 0 {
+		if sides[i] = counts.Summary(); sides[i].JudgedResults == 0 {
 			return nil, nil
 		}
 	}

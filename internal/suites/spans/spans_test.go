@@ -692,12 +692,12 @@ func TestExportFailures(t *testing.T) {
 		counts := calibrated.reader.NewTally()
 		counts.Add(&l)
 		var is map[string]any
-		if data, err := json.Marshal(counts.Summary(1)); err != nil || json.Unmarshal(data, &is) != nil || is["errorCount"] != float64(summary.ErrorCount) || is["judgeFailureCount"] != float64(summary.JudgeFailures) {
+		if data, err := json.Marshal(counts.Summary()); err != nil || json.Unmarshal(data, &is) != nil || is["errorCount"] != float64(summary.ErrorCount) || is["judgeFailureCount"] != float64(summary.JudgeFailures) {
 			t.Errorf("%s: summarised again: %v, %v", name, is, err)
 		}
 		k := &tally{counts: test.bench.reader.NewTally(), confusion: map[[2]string]int{}, people: map[*checked]bool{}}
 		test.bench.count(k, test.bench.read(calibrated.Datum("a"), &c.Trials[0]))
-		if s := k.counts.Summary(1); s.JudgedResults != summary.JudgedResults || s.ErrorCount != summary.ErrorCount {
+		if s := k.counts.Summary(); s.JudgedResults != summary.JudgedResults || s.ErrorCount != summary.ErrorCount {
 			t.Errorf("%s: the report counts %+v, the snapshot %+v", name, s, summary)
 		}
 	}

@@ -100,7 +100,7 @@ func (c *Confidence) buckets() *eval.Table {
 	names, buckets := c.Buckets.List()
 	for i, b := range buckets {
 		t.Add(fmt.Sprintf("%s, %.1f to %.1f", names[i], b.Range[0], b.Range[1]), b.Total, b.Errors,
-			eval.ShareOf(b.Errors, b.Total).Within(eval.Number(b.ErrorRateLow), eval.Number(b.ErrorRateHigh)),
+			eval.ShareOf(b.Errors, b.Total).Within(b.ErrorRateLow, b.ErrorRateHigh),
 			b.FalsePositives, eval.ShareOf(b.FalsePositives, b.Total))
 	}
 	return t
@@ -110,7 +110,7 @@ func (c *Confidence) reliability() *eval.Table {
 	t := tableOf("reliability")
 	for _, b := range c.Reliability {
 		t.Add(fmt.Sprintf("%.1f to %.1f", b.Low, b.High), b.N, fixed(b.Confidence),
-			fixed(b.Accuracy).Within(eval.Number(b.CILow), eval.Number(b.CIHigh)))
+			fixed(b.Accuracy).Within(b.CILow, b.CIHigh))
 	}
 	return t
 }
