@@ -37,6 +37,9 @@ func (x *Experiment) completeTasks() error {
 		if of := t.Full().Of; len(faults) == 0 && t.Judge && can.Ratings != nil && of != rated {
 			faults = append(faults, study.Fault{Key: ".judge", Text: fmt.Sprintf("the judge of suite %s says yes or no of %ss, and the task asks about %ss: none would be compared; use of: %s (a task that was drawn needs another name)", x.Suite.Name, rated, of, rated)})
 		}
+		if len(faults) == 0 && t.Judge && can.Ratings == nil {
+			faults = append(faults, study.Fault{Key: ".judge", Text: fmt.Sprintf("suite %s has no judge that people's answers can be compared with: leave judge out", x.Suite.Name)})
+		}
 		for _, f := range faults {
 			problems = append(problems, x.File.Errorf(fmt.Sprintf("annotation[%d]%s", i, f.Key), "%s", f.Text))
 		}
