@@ -236,9 +236,20 @@ func (x *Experiment) ratings(scorer eval.Scorer, cases iter.Seq2[eval.Case, erro
 		for _, t := range c.Trials {
 			of[t.Trial] = t.Verdicts
 		}
+		rated := map[eval.Rating]bool{} // of which units
 		for _, rating := range ratings(c) {
+			rated[eval.Rating{Trial: rating.Trial, Unit: rating.Unit}] = true
 			human, open := settled(of[rating.Trial], rating.Unit, steps)
 			all.Rated = append(all.Rated, analyse.Rated{Rating: rating, Cluster: cluster[rating.Trial.Item], Human: human, Differ: open})
+		}
+		for t := range c.Answered() {
+			for _, v := range t.Verdicts {
+				unit := eval.Rating{Trial: t.Trial, Unit: v.Unit}
+				if human, open := settled(t.Verdicts, v.Unit, steps); (human != nil || open) && !rated[unit] {
+					rated[unit] = true
+					all.Beside++
+				}
+			}
 		}
 	}
 	return all, err

@@ -99,9 +99,9 @@ func TestPeopleDifferOnAll(t *testing.T) {
 	r, none := load(t, "study"), analyse.Undefined()
 	a := *r.Analysis
 	r.Analysis = &a
-	a.JudgeAndPeople = &analyse.JudgeAndPeople{Judge: "j", Units: 60, Agreement: none, AgreeLow: none, AgreeHigh: none, Kappa: none, Low: none, High: none, Warnings: []string{"all left out"}}
+	a.JudgeAndPeople = &analyse.JudgeAndPeople{Judge: "j", Units: 60, Beside: 7, Agreement: none, AgreeLow: none, AgreeHigh: none, Kappa: none, Low: none, High: none, Warnings: []string{"all left out"}}
 	out := render(t, r, onTerminal(TerminalOptions{Verbose: true, Width: 200}))
-	for _, want := range []string{"all left out", "not both labels were given", "People judged 0 of the 60 units"} {
+	for _, want := range []string{"all left out", "not both labels were given", "People judged 0 of the 60 units", "People also judged 7 units that the judge did not"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
