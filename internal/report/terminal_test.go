@@ -3,6 +3,7 @@ package report
 import (
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -105,6 +106,22 @@ func TestPeopleDifferOnAll(t *testing.T) {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
+	}
+}
+
+// Who wins an item is known of the judge alone, not of a difference that people correct.
+func TestWinsOfTheJudge(t *testing.T) {
+	r := load(t, "study")
+	a := *r.Analysis
+	r.Analysis, a.Comparisons = &a, slices.Clone(a.Comparisons)
+	was := render(t, r, onTerminal(TerminalOptions{Width: 200}))
+	for i := range a.Comparisons {
+		a.Comparisons[i].ByJudge = &analyse.Reading{Diff: 0.5}
+	}
+	won := regexp.MustCompile(` \d+/\d+/\d+\b`)
+	is := render(t, r, onTerminal(TerminalOptions{Width: 200}))
+	if !won.MatchString(was) || won.MatchString(is) || !strings.Contains(is, "Of a difference that people correct they are not known.") {
+		t.Errorf("wins %q in\n%s", won.FindString(is), is)
 	}
 }
 
