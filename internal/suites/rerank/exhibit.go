@@ -1,6 +1,7 @@
 package rerank
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,6 +58,7 @@ func (b *bench) Show(c eval.Case) (eval.Exhibit, error) {
 	}
 	x.Lead = leadOf(r)
 	x.Rows = []eval.ExhibitRow{b.row(&rec, r, right, o.Kind)}
+	x.Raw = cmp.Or(x.Rows[0].Answer, rec.Detail)
 	x.Table = b.truths(&rec, r)
 	for _, e := range rec.Trace {
 		x.Steps = append(x.Steps, eval.ExhibitStep{Name: strings.TrimSpace(e.Step + " " + e.Kind), Text: e.Text})
@@ -81,7 +83,6 @@ func (b *bench) row(rec *record, r *request.Request, right []int, kind eval.Outc
 		}
 		return id
 	}
-	row := eval.ExhibitRow{Unit: "ranking"}
 	var gold, ranked []string
 	for _, g := range r.Answers() {
 		gold = append(gold, name(g.ID, rec.placeOf(g.ID)))
@@ -89,17 +90,16 @@ func (b *bench) row(rec *record, r *request.Request, right []int, kind eval.Outc
 	for i, place := range rec.Ranking {
 		ranked = append(ranked, fmt.Sprintf("%d. %s", i+1, name(rec.Candidates[place-1], place)))
 	}
-	row.Gold, row.Answer = strings.Join(gold, "; "), strings.Join(ranked, "\n")
+	row := eval.ExhibitRow{Unit: "ranking", Gold: strings.Join(gold, "; "), Answer: strings.Join(ranked, "\n")}
 	switch {
 	case kind == "" || rec.untouched():
 	case slices.Contains(right, 0):
 		row.Note = goldIsNew
 	case len(rec.Ranking) == 0 || !slices.Contains(right, rec.Ranking[0]):
-		if row.Note = rankWords(rec, right, kind); kind == eval.OK && row.Note != notRanked {
-			row.Note = "at rank " + row.Note
-		}
-		if kind == eval.OK {
-			row.Note = "gold " + row.Note
+		if row.Note = rankWords(rec, right, kind); row.Note == notRanked {
+			row.Note = "gold not ranked"
+		} else if kind == eval.OK {
+			row.Note = "gold at rank " + row.Note
 		}
 	}
 	return row

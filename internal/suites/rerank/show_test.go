@@ -121,7 +121,7 @@ func TestScoringOfChangedGold(t *testing.T) {
 		return fmt.Sprintf("%s [%d]", b.catalog.Item(rec.Candidates[place-1]).Name, place)
 	}
 	if x, err := b.Show(eval.CaseOf(trial, o, nil)); err != nil || len(x.Rows) != 1 || x.Rows[0].Gold != names(rec.Ranking[1]) || x.Rows[0].Note != "gold at rank 2" ||
-		!strings.HasPrefix(x.Rows[0].Answer, "1. "+names(rec.Ranking[0])+"\n2. "+names(rec.Ranking[1])) || len(x.Judged()) != 1 {
+		!strings.HasPrefix(x.Rows[0].Answer, "1. "+names(rec.Ranking[0])+"\n2. "+names(rec.Ranking[1])) || len(x.Judged()) != 1 || x.Raw != x.Rows[0].Answer {
 		t.Errorf("it is shown in a row as %+v, %v", x.Rows, err)
 	}
 	if x, err := b.Show(eval.CaseOf(eval.Trial{Item: trial.Item}, eval.Outcome{Kind: eval.Failed}, nil)); err != nil || !strings.HasPrefix(x.Lead, b.requests[0].Text) || len(x.Judged()) != 0 {
