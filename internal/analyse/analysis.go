@@ -498,6 +498,7 @@ type Comparison struct {
 	T     Number `json:"t"`
 	DF    Number `json:"df"`
 	Effect
+	// Items by the scores that are stored: by the judge alone, where people correct the difference.
 	Wins   int `json:"wins"`
 	Ties   int `json:"ties"`
 	Losses int `json:"losses"`

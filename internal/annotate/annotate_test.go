@@ -129,6 +129,26 @@ func TestNothingElseIsShown(t *testing.T) {
 	}
 }
 
+// without shows exhibits that have an answer in no form, and no pages.
+type without struct{ corpus }
+
+func (without) Show(eval.Trial) (eval.Exhibit, error) { return eval.Exhibit{Lead: "the request"}, nil }
+
+// An answer of which there is nothing to show is said to be empty, as one of a pair is, and an item
+// of which the task shows nothing is not shown.
+func TestNothingToShow(t *testing.T) {
+	task := study.Task{Name: "t", Of: "trial", Show: []string{"lead", "answer"}, Ask: label.Ask}.Full()
+	shown, err := show(task, without{}, Subject{Item: "i", Arm: "a", Replicate: 1}, false)
+	if err != nil || len(shown.rows) != 1 || shown.rows[0].Columns()[0].Lines[0].Text != "(empty)" || len(shown.Parts) != 0 {
+		t.Errorf("%+v, %v", shown, err)
+	}
+	task = study.Task{Name: "t", Of: "item", Show: []string{"pages", "gold"}, Ask: label.Ask}.Full()
+	task.Show = []string{"pages"}
+	if shown, err := show(task, without{}, Subject{Item: "i"}, false); err == nil || !strings.Contains(err.Error(), "there is nothing to see: the task shows only pages") {
+		t.Errorf("%+v, %v", shown, err)
+	}
+}
+
 func at(t *testing.T, clock *time.Time) Place {
 	dir := t.TempDir()
 	return Place{Study: "s", Dir: filepath.Join(dir, "annotations"), Ledger: filepath.Join(dir, ledger.Name), Seed: 7, Now: func() time.Time { return *clock }}

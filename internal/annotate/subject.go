@@ -236,7 +236,14 @@ func show(t study.Task, source Shower, s Subject, swapped bool) (shown Shown, er
 		shown.add(Part{Name: "Gold", Text: goldText(x, s)})
 	}
 	if s.Other == "" {
-		shown.add(answerParts(x, s, shows)...)
+		parts := answerParts(x, s, shows)
+		shown.add(parts...)
+		if len(parts) == 0 && s.Arm != "" && (shows("answer") || shows("quote") || shows("raw")) {
+			shown.rows = append(shown.rows, row{Name: "Answer", Texts: []string{""}}) // says that it is empty
+		}
+		if len(t.Show) > 0 && s.Unit == "" && shown.Lead == "" && len(shown.Pages)+len(shown.rows) == 0 {
+			return shown, fmt.Errorf("there is nothing to see: the task shows only %s", strings.Join(t.Show, ", "))
+		}
 		return shown, nil
 	}
 	y, err := source.Show(s.second().trial())

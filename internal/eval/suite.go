@@ -476,6 +476,9 @@ type ExhibitRow struct {
 	GoldEvidence string `json:"-"`
 	// ID names the unit in verdicts, if Unit does not: see [Exhibit.Judged].
 	ID string `json:"-"`
+	// Place is that of the unit in the answer, where the rows are in another order, which people
+	// who judge must not see.
+	Place int `json:"-"`
 }
 
 // Quotes reports whether quotes are the answer's: in rows with IDs they are the judge's.
@@ -493,7 +496,9 @@ type JudgedUnit struct {
 // answer. Their quote is the judge's, which people who check the judge must not see.
 func (x Exhibit) Judged() (list []JudgedUnit) {
 	named := !x.Quotes()
-	for _, r := range x.Rows {
+	rows := slices.Clone(x.Rows)
+	slices.SortStableFunc(rows, func(a, b ExhibitRow) int { return a.Place - b.Place })
+	for _, r := range rows {
 		switch {
 		case r.Answer == "" || named && r.ID == "":
 		case named:

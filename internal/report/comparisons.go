@@ -188,9 +188,9 @@ func (b *builder) reasons(c analyse.Comparison, all bool) []string {
 }
 
 // wins formats wins, ties and losses of A; a dash for estimates over all items, of which none
-// has a score to win by.
+// has a score to win by, and for those that people correct, of which only the judge's are known.
 func (b *builder) wins(c analyse.Comparison) string {
-	if b.metric(c.Metric).Pooling == eval.ByEstimator {
+	if b.metric(c.Metric).Pooling == eval.ByEstimator || c.ByJudge != nil {
 		return say.Dash
 	}
 	return say.Count(c.Wins) + "/" + say.Count(c.Ties) + "/" + say.Count(c.Losses)
@@ -204,6 +204,9 @@ func (b *builder) winsLegend(cs []analyse.Comparison) string {
 		return b.metric(c.Metric).Pooling == eval.RatioOfSums && c.Wins+c.Ties+c.Losses < c.Pairs
 	}) {
 		legend += " An item on which one arm has nothing to count is not a win, tie or loss, but counts in n and in the difference."
+	}
+	if slices.ContainsFunc(cs, func(c analyse.Comparison) bool { return c.ByJudge != nil }) {
+		legend += " Of a difference that people correct they are not known."
 	}
 	return legend
 }
