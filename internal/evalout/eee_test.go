@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -243,6 +244,35 @@ func TestNoResults(t *testing.T) {
 		}
 		if text, err := io.ReadAll(m); err != nil || strings.Contains(string(text), "null") {
 			t.Errorf("%s: %s, %v", f.Name, text, err)
+		}
+	}
+}
+
+// Inspect finds a sample by the name of its member, which has the id as it is.
+func TestInspectFindsSamples(t *testing.T) {
+	ids := []string{"F_001", "a b", "a/b", "../a", "日本"}
+	logs, err := Inspect(t.TempDir(), Run{ID: "r", Study: "s", Arms: []Arm{{ID: "a"}}}, func(yield func(eval.ScoredTrial, error) bool) {
+		for _, id := range ids {
+			var x eval.ScoredTrial
+			x.Trial, x.Outcome.Kind = eval.Trial{Item: id, Arm: "a", Replicate: 1}, eval.OK
+			x.Show = func() (eval.Exhibit, error) { return eval.Exhibit{}, nil }
+			if !yield(x, nil) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := zip.OpenReader(logs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	for _, id := range ids {
+		name := "samples/" + id + "_epoch_1.json"
+		if !slices.ContainsFunc(z.File, func(f *zip.File) bool { return f.Name == name && !f.NonUTF8 }) {
+			t.Errorf("no member %s", name)
 		}
 	}
 }
