@@ -35,6 +35,8 @@ var cases = []struct {
 	{"lm-eval-tasks", "lm-eval", []string{"lm-eval-0.4.13/dummy1/samples_sums_2026-11-26T19-10-01.105301.jsonl", "lm-eval-0.4.13/dummy1/samples_words_2026-11-26T19-10-01.105301.jsonl"}},
 	{"promptfoo-json", "promptfoo", []string{"promptfoo-0.121.20/results.json"}},
 	{"promptfoo-jsonl", "promptfoo", []string{"promptfoo-0.121.20/results.jsonl"}},
+	{"promptfoo-judge-json", "promptfoo", []string{"promptfoo-0.123.1/results.json"}},
+	{"promptfoo-judge-jsonl", "promptfoo", []string{"promptfoo-0.123.1/results.jsonl"}},
 	{"deepeval", "deepeval", []string{"deepeval-4.3.1/old.json", "deepeval-4.3.1/new.json"}},
 	{"eee", "eee", []string{"eee-0.3/small.json", "eee-0.3/small_samples.jsonl", "eee-0.3/large_samples.jsonl"}},
 	{"eee-inspect", "eee", []string{"eee-0.3.0/old.json", "eee-0.3.0/old_samples.jsonl", "eee-0.3.0/new.json", "eee-0.3.0/new_samples.jsonl"}},

@@ -16,7 +16,7 @@ import (
 )
 
 // promptfoo reads what promptfoo eval --output writes, version 3 of its results. Read with
-// files of promptfoo 0.121.20.
+// files of promptfoo 0.121.20 and 0.123.1.
 var promptfoo = Format{Name: "promptfoo", Doc: "results of promptfoo: --output FILE.json or FILE.jsonl", Read: readPromptfoo}
 
 type promptfooResult struct {
@@ -36,13 +36,14 @@ type promptfooResult struct {
 	Response struct {
 		Output jsontext.Value `json:"output"`
 		Cached bool           `json:"cached"`
+		Cost   *float64       `json:"cost"` // of providers that state one
 	} `json:"response"`
 	Error         string                    `json:"error"`
 	FailureReason int                       `json:"failureReason"` // 2: the tool failed, not the answer
 	Success       bool                      `json:"success"`
 	Score         jsontext.Value            `json:"score"`
 	NamedScores   map[string]jsontext.Value `json:"namedScores"`
-	Cost          *float64                  `json:"cost"`
+	Cost          float64                   `json:"cost"` // 0 if it is not known
 	LatencyMS     *float64                  `json:"latencyMs"`
 	Tokens        struct {
 		Prompt     float64 `json:"prompt"`
@@ -151,7 +152,10 @@ func addPromptfoo(r *promptfooResult, file string, to *Import) error {
 	for _, name := range sortedKeys(r.NamedScores) {
 		s.Scores = append(s.Scores, scoreOf(name, r.NamedScores[name]))
 	}
-	s.use(effort.Cost, r.Cost)
+	if r.Cost > 0 && r.Response.Cost == nil {
+		r.Response.Cost = &r.Cost
+	}
+	s.use(effort.Cost, r.Response.Cost)
 	if r.LatencyMS != nil && !r.Response.Cached {
 		s.Used[effort.Latency] = *r.LatencyMS / 1000
 	}
