@@ -44,8 +44,19 @@ type promptfooResult struct {
 	Score         jsontext.Value            `json:"score"`
 	NamedScores   map[string]jsontext.Value `json:"namedScores"`
 	Cost          float64                   `json:"cost"` // 0 if it is not known
-	LatencyMS     *float64                  `json:"latencyMs"`
-	Tokens        struct {
+	Grading       struct {
+		Parts []struct {
+			Assertion struct {
+				Metric string `json:"metric"`
+			} `json:"assertion"`
+			Reason   string `json:"reason"`
+			Metadata struct {
+				GraderError any `json:"graderError"` // the grader failed, not the answer
+			} `json:"metadata"`
+		} `json:"componentResults"`
+	} `json:"gradingResult"`
+	LatencyMS *float64 `json:"latencyMs"`
+	Tokens    struct {
 		Prompt     float64 `json:"prompt"`
 		Completion float64 `json:"completion"`
 	} `json:"tokenUsage"`
@@ -148,9 +159,15 @@ func addPromptfoo(r *promptfooResult, file string, to *Import) error {
 	if r.FailureReason == 2 {
 		s.Error = cmp.Or(firstLine(r.Error), "an error without a message")
 	}
-	s.Scores = append(s.Scores, Score{Metric: "pass", Value: kit.Indicator(r.Success)}, scoreOf("score", r.Score))
+	unscored := r.ungraded()
+	add := func(score Score, why string) {
+		score.Unscored = cmp.Or(why, score.Unscored)
+		s.Scores = append(s.Scores, score)
+	}
+	add(Score{Metric: "pass", Value: kit.Indicator(r.Success)}, unscored(""))
+	add(scoreOf("score", r.Score), unscored(""))
 	for _, name := range sortedKeys(r.NamedScores) {
-		s.Scores = append(s.Scores, scoreOf(name, r.NamedScores[name]))
+		add(scoreOf(name, r.NamedScores[name]), unscored(name))
 	}
 	if r.Cost > 0 && r.Response.Cost == nil {
 		r.Response.Cost = &r.Cost
@@ -163,4 +180,24 @@ func addPromptfoo(r *promptfooResult, file string, to *Import) error {
 		s.Used[effort.TokensIn], s.Used[effort.TokensOut] = r.Tokens.Prompt, r.Tokens.Completion
 	}
 	return to.Add(s)
+}
+
+// ungraded tells why a named score is none, or with no name the scores of all assertions: an
+// assertion that it counts has a grader that failed, which promptfoo scores 0. A score that is
+// not of single assertions, such as that of a set, may count any of them.
+func (r *promptfooResult) ungraded() func(name string) string {
+	why, all := map[string]string{}, ""
+	for _, part := range r.Grading.Parts {
+		name, reason := part.Assertion.Metric, ""
+		if part.Metadata.GraderError == true {
+			reason = cmp.Or(firstLine(part.Reason), "the grader failed")
+		}
+		why[name], all = cmp.Or(why[name], reason), cmp.Or(all, reason)
+	}
+	return func(name string) string {
+		if reason, ok := why[name]; ok && name != "" {
+			return reason
+		}
+		return all
+	}
 }
