@@ -13,6 +13,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/effort"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // promptfoo reads what promptfoo eval --output writes, version 3 of its results. Read with
@@ -43,7 +44,6 @@ type promptfooResult struct {
 	Success       bool                      `json:"success"`
 	Score         jsontext.Value            `json:"score"`
 	NamedScores   map[string]jsontext.Value `json:"namedScores"`
-	Cost          float64                   `json:"cost"` // 0 if it is not known
 	Grading       struct {
 		Parts []struct {
 			Assertion struct {
@@ -55,6 +55,12 @@ type promptfooResult struct {
 			} `json:"metadata"`
 		} `json:"componentResults"`
 	} `json:"gradingResult"`
+	promptfooTaken
+}
+
+// A promptfooTaken is what a result took.
+type promptfooTaken struct {
+	Cost      float64  `json:"cost"` // 0 if it is not known
 	LatencyMS *float64 `json:"latencyMs"`
 	Tokens    struct {
 		Prompt     float64 `json:"prompt"`
@@ -69,7 +75,7 @@ func readPromptfoo(files []string, to *Import) error {
 		if strings.HasSuffix(file, ".jsonl") {
 			err = records(file, add)
 		} else {
-			err = promptfooJSON(file, 0, add)
+			err = promptfooJSON(file, 0, to, add)
 		}
 		if err != nil {
 			return err
@@ -79,7 +85,7 @@ func readPromptfoo(files []string, to *Import) error {
 }
 
 // promptfooJSON visits the results of a file. If their version is behind them, it reads the file again.
-func promptfooJSON(file string, version int, visit func(*promptfooResult) error) error {
+func promptfooJSON(file string, version int, to *Import, visit func(*promptfooResult) error) error {
 	f, err := os.Open(file)
 	if err != nil {
 		return err
@@ -87,7 +93,13 @@ func promptfooJSON(file string, version int, visit func(*promptfooResult) error)
 	defer f.Close()
 	content := finite(f)
 	d := jsontext.NewDecoder(content, lenient)
-	found, again := false, false
+	found, again, n, named := false, false, 0, map[string]bool{}
+	var stats struct{ Successes, Failures, Errors int }
+	var prompts []struct {
+		Metrics struct {
+			Named map[string]jsontext.Value `json:"namedScores"`
+		} `json:"metrics"`
+	}
 	err = members(d, func(key string) error {
 		if key != "results" || d.PeekKind() != '{' {
 			return d.SkipValue()
@@ -96,6 +108,10 @@ func promptfooJSON(file string, version int, visit func(*promptfooResult) error)
 			switch {
 			case key == "version":
 				return jsonv2.UnmarshalDecode(d, &version, lenient)
+			case key == "stats" && d.PeekKind() == '{':
+				return jsonv2.UnmarshalDecode(d, &stats, lenient, jsonv2.MatchCaseInsensitiveNames(true))
+			case key == "prompts" && d.PeekKind() == '[':
+				return jsonv2.UnmarshalDecode(d, &prompts, lenient)
 			case key == "results" && d.PeekKind() == '[':
 				if found, again = true, version == 0; again {
 					return d.SkipValue()
@@ -103,19 +119,39 @@ func promptfooJSON(file string, version int, visit func(*promptfooResult) error)
 				if version != 3 {
 					return fmt.Errorf("version %d of the results: want version 3", version)
 				}
-				return elements(d, content, visit)
+				return elements(d, content, func(r *promptfooResult) error {
+					n++
+					for name := range r.NamedScores {
+						named[name] = true
+					}
+					return visit(r)
+				})
 			}
 			return d.SkipValue()
 		})
 	})
 	if err == nil && again && version != 0 {
-		return promptfooJSON(file, version, visit)
+		return promptfooJSON(file, version, to, visit)
 	}
 	if err == nil && (!found || again) {
 		err = errors.New("unknown version of the results: want an object with results.version and results.results")
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
+	}
+	if all := stats.Successes + stats.Failures + stats.Errors; all > n {
+		to.Note("%s: it counts %s and has %d: a .jsonl of the same run may have the others", file, text.Plural(all, "result", "results"), n)
+	}
+	derived := map[string]bool{}
+	for _, p := range prompts {
+		for name := range p.Metrics.Named {
+			if !named[name] {
+				derived[name] = true
+			}
+		}
+	}
+	if len(derived) > 0 {
+		to.Note("%s: derived metrics left out, which no result has: %s", file, text.Shorten(strings.Join(sortedKeys(derived), ", "), 400))
 	}
 	return nil
 }
