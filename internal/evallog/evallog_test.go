@@ -33,6 +33,7 @@ var cases = []struct {
 	{"inspect-same", "inspect", []string{"inspect-0.3.285/old.json", "inspect-0.3.285/old.eval"}},
 	{"lm-eval", "lm-eval", []string{"lm-eval-0.4.13/dummy1/samples_sums_2026-11-26T19-10-01.105301.jsonl", "lm-eval-0.4.13/dummy2/samples_sums_2026-11-26T19-10-18.726801.jsonl"}},
 	{"lm-eval-tasks", "lm-eval", []string{"lm-eval-0.4.13/dummy1/samples_sums_2026-11-26T19-10-01.105301.jsonl", "lm-eval-0.4.13/dummy1/samples_words_2026-11-26T19-10-01.105301.jsonl"}},
+	{"lm-eval-perplexity", "lm-eval", []string{"lm-eval-0.4.13/lam1/samples_lam_2026-11-30T20-21-25.248746.jsonl", "lm-eval-0.4.13/lam2/samples_lam_2026-11-30T20-22-26.362186.jsonl"}},
 	{"promptfoo-json", "promptfoo", []string{"promptfoo-0.121.20/results.json"}},
 	{"promptfoo-jsonl", "promptfoo", []string{"promptfoo-0.121.20/results.jsonl"}},
 	{"promptfoo-judge-json", "promptfoo", []string{"promptfoo-0.123.1/results.json"}},
@@ -641,6 +642,7 @@ func TestNotes(t *testing.T) {
 			note: "5 scores unscored: overloaded", has: `"has":1,`},
 		{name: "a grader that failed and has no metric", format: "promptfoo", files: []string{"a.jsonl"}, contents: map[string]string{"a.jsonl": `{"prompt": {"raw": "p"}, "provider": {"id": "x"}, "vars": {}, "success": false, "score": 0.5, "namedScores": {"has": 1}, "gradingResult": {"componentResults": [{"score": 1, "assertion": {"metric": "has"}}, {"assertion": {"type": "llm-rubric"}, "metadata": {"graderError": true}}]}}`},
 			note: "2 scores unscored: the grader failed", has: `"has":1,`},
+		{name: "a metric that is no mean", format: "lm-eval", files: []string{"samples_t_1.jsonl"}, contents: map[string]string{"samples_t_1.jsonl": `{"doc_id": 1, "doc_hash": "h", "filter": "none", "metrics": ["f"], "f": 1}`, "results_1.json": `{"model_name": "m", "configs": {"t": {"metric_list": [{"metric": "f", "aggregation": "median"}]}}}`}, note: `note: metric "f": lm-eval aggregates it by median`},
 		{name: "two repeats", format: "lm-eval", files: []string{"samples_t_1.jsonl"}, contents: map[string]string{"samples_t_1.jsonl": `{"doc_id": 1, "doc_hash": "h", "filtered_resps": [["1", "b"]], "filter": "none", "metrics": ["acc"], "acc": 1}`}, note: "note: samples_t_1.jsonl: no results_1.json", has: `"answer":"1\n\nb"`},
 		{name: "an answer in messages", format: "eee", files: []string{"a.jsonl"}, contents: map[string]string{"a.jsonl": strings.Replace(eee("m", "1"), `"evaluation":`, `"messages": [{"role": "user", "content": "do"}, {"role": "assistant", "content": "done"}, {"role": "tool", "content": "x"}], "output": null, "evaluation":`, 1)}, has: `"answer":"done"`},
 		{name: "one name of metrics in two files", format: "eee", files: []string{"a.json", "b.json", "a.jsonl", "b.jsonl"}, contents: map[string]string{
