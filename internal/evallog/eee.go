@@ -15,6 +15,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/effort"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // eee reads Every Eval Ever (EvalEval Coalition): instances in JSON Lines, and the aggregate
@@ -333,7 +334,8 @@ func eeeApart(results []eeeResult, name func(eeeResult) string) bool {
 	return true
 }
 
-// nemo reads results.jsonl of NeMo Evaluator, by its documentation of November 2026.
+// nemo reads results.jsonl of NeMo Evaluator, by its documentation of November 2026. Read with files
+// of nemo-evaluator 0.3.0.
 var nemo = Format{Name: "nemo", Doc: "results.jsonl of NeMo Evaluator, or their folders", Read: readNeMo}
 
 type nemoRecord struct {
@@ -346,6 +348,7 @@ type nemoRecord struct {
 	Prompt    jsontext.Value `json:"prompt"`
 	Metadata  map[string]any `json:"metadata"`
 	Details   map[string]any `json:"scoring_details"`
+	LatencyMS float64        `json:"latency_ms"`
 	Error     jsontext.Value `json:"error"`
 }
 
@@ -359,12 +362,22 @@ func readNeMo(files []string, to *Import) error {
 			arm = base
 		}
 		arm = to.arm(arm, "", file)
+		graded := 0
 		err := records(file, func(r *nemoRecord) error {
 			if r.Problem == nil || r.Reward == nil {
 				return errors.New("unknown version of a record: want the members problem_idx and reward")
 			}
 			s := Sample{Item: fmt.Sprint(*r.Problem), Arm: arm, Replicate: r.Repeat + 1, Prompt: contentText(r.Prompt, asIs), Expected: contentText(r.Expected, asIs),
-				Answer: cmp.Or(contentText(r.Response, asIs), contentText(r.Extracted, asIs)), Scores: []Score{scoreOf("reward", r.Reward)}, Error: firstLine(contentText(r.Error, asIs))}
+				Answer: cmp.Or(contentText(r.Response, asIs), contentText(r.Extracted, asIs)), Scores: r.scores(), Error: firstLine(contentText(r.Error, asIs)), Used: map[string]float64{}}
+			if r.LatencyMS > 0 {
+				s.Used[effort.Latency] = r.LatencyMS / 1000
+			}
+			switch said, kind := detail(r.Details, "error"), detail(r.Details, "error_category"); {
+			case kind == "graceful" || kind == "" && said != "": // such as an agent without turns left
+				graded++
+			case kind != "":
+				s.Error = cmp.Or(firstLine(said), kind)
+			}
 			for _, from := range []map[string]any{r.Metadata, r.Details} {
 				if c, ok := from["category"].(string); ok && c != "" && len(s.Strata) == 0 {
 					s.Strata = []eval.Level{{Name: "category", Value: c}}
@@ -375,6 +388,39 @@ func readNeMo(files []string, to *Import) error {
 		if err != nil {
 			return err
 		}
+		if graded > 0 {
+			to.Note("%s: %s with an error that NeMo Evaluator grades, with its reward", file, text.Plural(graded, "sample", "samples"))
+		}
 	}
 	return nil
+}
+
+// detail is a text among the details of a score.
+func detail(details any, name string) string {
+	m, _ := details.(map[string]any)
+	s, _ := m[name].(string)
+	return s
+}
+
+// scores are the reward, unless it is that from before a judge who failed, and those of
+// further scorers.
+func (r *nemoRecord) scores() []Score {
+	reward, judge := scoreOf("reward", r.Reward), r.Details["judge"]
+	if m, _ := judge.(map[string]any); m["parse_error"] == true {
+		reward.Unscored = "the judge's answer cannot be read"
+	} else if said := detail(judge, "error"); said != "" {
+		reward.Unscored = firstLine("the judge failed: " + said)
+	}
+	list := []Score{reward}
+	for _, key := range sortedKeys(r.Details) {
+		if name, ok := strings.CutPrefix(key, "scorer:"); ok {
+			m, _ := r.Details[key].(map[string]any)
+			x, ok := m["reward"].(float64)
+			if !ok {
+				x = math.NaN()
+			}
+			list = append(list, Score{Metric: name, Value: x, Unscored: firstLine(detail(m, "error"))})
+		}
+	}
+	return list
 }

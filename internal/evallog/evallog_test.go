@@ -42,6 +42,7 @@ var cases = []struct {
 	{"eee", "eee", []string{"eee-0.3/small.json", "eee-0.3/small_samples.jsonl", "eee-0.3/large_samples.jsonl"}},
 	{"eee-inspect", "eee", []string{"eee-0.3.0/old.json", "eee-0.3.0/old_samples.jsonl", "eee-0.3.0/new.json", "eee-0.3.0/new_samples.jsonl"}},
 	{"nemo", "nemo", []string{"nemo/base", "nemo/candidate/results.jsonl"}},
+	{"nemo-errors", "nemo", []string{"nemo-0.3.0/small", "nemo-0.3.0/large"}},
 	{"harbor", "harbor", []string{"harbor/job-a", "harbor/job-b"}},
 }
 
@@ -643,6 +644,11 @@ func TestNotes(t *testing.T) {
 		{name: "a grader that failed and has no metric", format: "promptfoo", files: []string{"a.jsonl"}, contents: map[string]string{"a.jsonl": `{"prompt": {"raw": "p"}, "provider": {"id": "x"}, "vars": {}, "success": false, "score": 0.5, "namedScores": {"has": 1}, "gradingResult": {"componentResults": [{"score": 1, "assertion": {"metric": "has"}}, {"assertion": {"type": "llm-rubric"}, "metadata": {"graderError": true}}]}}`},
 			note: "2 scores unscored: the grader failed", has: `"has":1,`},
 		{name: "a metric that is no mean", format: "lm-eval", files: []string{"samples_t_1.jsonl"}, contents: map[string]string{"samples_t_1.jsonl": `{"doc_id": 1, "doc_hash": "h", "filter": "none", "metrics": ["f"], "f": 1}`, "results_1.json": `{"model_name": "m", "configs": {"t": {"metric_list": [{"metric": "f", "aggregation": "median"}]}}}`}, note: `note: metric "f": lm-eval aggregates it by median`},
+		{name: "a judge that failed", format: "nemo", files: []string{"a.jsonl"}, contents: map[string]string{"a.jsonl": `{"problem_idx": 1, "reward": 0, "latency_ms": 1500, "scoring_details": {"judge": {"error": "503", "total": null}, "scorer:exact": {"correct": true, "reward": 1}}}
+{"problem_idx": 2, "reward": 0, "latency_ms": 0, "scoring_details": {"judge": {"normalized": 0, "parse_error": true}, "scorer:exact": {"error": "no regex", "reward": 0}}}`},
+			note: "1 score unscored: no regex\n1 score unscored: the judge failed: 503\n1 score unscored: the judge's answer cannot be read\n", has: `"arm":"a","exact":1,"item":"1","latency":1.5,`},
+		{name: "an error that is graded", format: "nemo", files: []string{"a.jsonl"}, contents: map[string]string{"a.jsonl": `{"problem_idx": 1, "reward": 0, "scoring_details": {"error": "no turns left", "error_category": "graceful"}}`},
+			note: "note: a.jsonl: 1 sample with an error that NeMo Evaluator grades, with its reward", has: `"reward":0}`},
 		{name: "two repeats", format: "lm-eval", files: []string{"samples_t_1.jsonl"}, contents: map[string]string{"samples_t_1.jsonl": `{"doc_id": 1, "doc_hash": "h", "filtered_resps": [["1", "b"]], "filter": "none", "metrics": ["acc"], "acc": 1}`}, note: "note: samples_t_1.jsonl: no results_1.json", has: `"answer":"1\n\nb"`},
 		{name: "an answer in messages", format: "eee", files: []string{"a.jsonl"}, contents: map[string]string{"a.jsonl": strings.Replace(eee("m", "1"), `"evaluation":`, `"messages": [{"role": "user", "content": "do"}, {"role": "assistant", "content": "done"}, {"role": "tool", "content": "x"}], "output": null, "evaluation":`, 1)}, has: `"answer":"done"`},
 		{name: "one name of metrics in two files", format: "eee", files: []string{"a.json", "b.json", "a.jsonl", "b.jsonl"}, contents: map[string]string{
