@@ -38,7 +38,7 @@ type lmSample struct {
 }
 
 func readLMEval(files []string, to *Import) error {
-	models := map[string]string{}
+	models, aggregations := map[string]string{}, map[string]map[string]string{}
 	tasks := map[string]bool{}
 	for _, file := range files {
 		task, ok := lmTask(file)
@@ -46,10 +46,11 @@ func readLMEval(files []string, to *Import) error {
 			return fmt.Errorf("%s: want a file samples_TASK_DATE.jsonl of lm-evaluation-harness, which --log_samples writes", file)
 		}
 		tasks[task] = true
-		model, err := lmModel(file, to)
+		model, by, err := lmModel(file, task, to)
 		if err != nil {
 			return err
 		}
+		aggregations[file] = by
 		models[file] = to.arm(model, task, file)
 	}
 	for _, file := range files {
@@ -79,8 +80,15 @@ func readLMEval(files []string, to *Import) error {
 			for _, name := range s.Metrics {
 				value, ok := s.Rest[name]
 				score := scoreOf(name, value)
-				if ok && value.Kind() == '[' {
+				by := aggregations[file][name]
+				switch {
+				case ok && value.Kind() == '[':
 					score.Unscored = "the score is a list, which counts only in the sum of all samples"
+				case by == "perplexity": // exp(-mean)
+					score.Metric += "_loglikelihood"
+					to.Note("metric %q: samples have log-likelihoods, so higher is better; lm-eval shows %s", score.Metric, name)
+				case by != "" && by != "mean" && by != "nanmean":
+					to.Note("metric %q: lm-eval aggregates it by %s, and the score of an arm is the mean of its samples", name, by)
 				}
 				out.Scores = append(out.Scores, score)
 			}
@@ -136,17 +144,28 @@ func lmTask(file string) (string, bool) {
 	return name[:i], true
 }
 
-// lmModel is the model of a file: that of the results of the same date, or the folder.
-func lmModel(file string, to *Import) (string, error) {
+// lmModel is the model of a file: that of the results of the same date, or the folder. It also
+// returns how metrics of the task are aggregated.
+func lmModel(file, task string, to *Import) (model string, aggregations map[string]string, err error) {
 	base := strings.TrimSuffix(filepath.Base(file), ".jsonl")
 	date := base[strings.LastIndex(base, "_")+1:]
 	path := filepath.Join(filepath.Dir(file), "results_"+date+".json")
 	var results struct {
 		Name   string                    `json:"model_name"`
 		Higher map[string]map[string]any `json:"higher_is_better"`
+		Tasks  map[string]struct {
+			Metrics []struct {
+				Name string         `json:"metric"`
+				By   jsontext.Value `json:"aggregation"`
+			} `json:"metric_list"`
+		} `json:"configs"`
 	}
 	if err := decodeFile(path, mostSample, &results); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", err
+		return "", nil, err
+	}
+	aggregations = map[string]string{}
+	for _, m := range results.Tasks[task].Metrics {
+		aggregations[m.Name] = firstLine(contentText(m.By, asIs))
 	}
 	for _, task := range sortedKeys(results.Higher) {
 		for _, metric := range sortedKeys(results.Higher[task]) {
@@ -162,7 +181,7 @@ func lmModel(file string, to *Import) (string, error) {
 		}
 		to.Note("%s: no %s names the model: its arm is called by the folder, %s", file, filepath.Base(path), results.Name)
 	}
-	return results.Name, nil
+	return results.Name, aggregations, nil
 }
 
 // input is the first prompt of a sample; without one, its document.
