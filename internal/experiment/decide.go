@@ -296,12 +296,12 @@ func (d deciding) caseChanges(now deciding) []string {
 	for _, x := range []struct {
 		has, lacks deciding
 		done       string
-	}{{d, now, " removed"}, {now, d, " added"}} {
+	}{{d, now, "removed"}, {now, d, "added"}} {
 		n := without(x.has.Cases, x.lacks.Cases)
 		if hash, what := x.has.Beside[0], x.has.Beside[1]; hash != "" && !slices.Contains(x.lacks.Cases, hash) {
-			changed, n = append(changed, what+x.done), n-1
+			changed, n = append(changed, what+" "+x.done), n-1
 		}
-		text.AddCount(&changed, n, "case", "cases", x.done)
+		text.AddCount(&changed, n, "case", "cases", " %s", x.done)
 	}
 	if len(changed) == 0 || d.Cases == nil || now.Cases == nil {
 		return nil
