@@ -64,7 +64,8 @@ type eeeInstance struct {
 		Output float64 `json:"output_tokens"`
 	} `json:"token_usage"`
 	Performance struct {
-		LatencyMS *float64 `json:"latency_ms"`
+		LatencyMS    *float64 `json:"latency_ms"`
+		GenerationMS float64  `json:"generation_time_ms"` // every_eval_ever 0.3.0 calls the time of waiting the latency
 	} `json:"performance"`
 	Error    string                    `json:"error"`
 	Metadata map[string]jsontext.Value `json:"metadata"`
@@ -248,7 +249,7 @@ func (r *eeeReader) add(file string, i *eeeInstance) error {
 		s.Used[effort.TokensIn], s.Used[effort.TokensOut] = i.Tokens.Input, i.Tokens.Output
 	}
 	if ms := i.Performance.LatencyMS; ms != nil {
-		s.Used[effort.Latency] = *ms / 1000
+		s.Used[effort.Latency] = max(*ms, i.Performance.GenerationMS) / 1000
 	}
 	return r.to.Add(s)
 }
