@@ -131,6 +131,7 @@ func (c *Collector) differenceByPeople(r *Comparison, k contest, s selection, t 
 	alone.PAdjusted = Undefined()
 	r.MeanA, r.MeanB, r.Diff = Number(d.A.Value), Number(d.B.Value), Number(d.Diff)
 	r.Effect = Effect{Undefined(), Undefined(), Undefined()}
+	r.Wins, r.Ties, r.Losses = Undefined(), Undefined(), Undefined()
 	if t.q.Run.Exploratory() {
 		return nil
 	}

@@ -133,6 +133,9 @@ func TestCorrectedByPeople(t *testing.T) {
 		}
 		a := judgedStudy(t, m, 600, 300)
 		c, _ = a.Comparison("v", "s", "rate")
+		if c.Wins.Defined() || c.Ties.Defined() || c.Losses.Defined() || c.D.Defined() { // of the judge alone
+			t.Errorf("%s: what people did not correct stays: %+v", use, c)
+		}
 		if c.ByJudge == nil || math.Abs(float64(c.ByJudge.Diff)) < 0.1 || !(math.Abs(float64(c.Diff)-sign*0.056) <= 0.1) || !strings.Contains(c.Method, "prediction-powered") ||
 			!(c.Low < c.Diff && c.Diff < c.High) || (float64(c.P) < 0.05) != (c.Low > 0 || c.High < 0) {
 			t.Errorf("%s: %+v", use, c)

@@ -132,8 +132,11 @@ func same(t study.Task, source GoldMaker, q *study.Question, a, b *Event) (bool,
 }
 
 // differ reports whether people must decide between two answers. A text does only if it is the first
-// question, and any passage may show a value of gold. Gold that cannot be compared differs.
+// question or names a new code, and any passage may show a value of gold. Gold that cannot be compared differs.
 func differ(t study.Task, source GoldMaker, a, b *Event) bool {
+	if !slices.Equal(a.Answer.codes(), b.Answer.codes()) {
+		return true
+	}
 	if q := t.Ask[0]; q.Type == "text" && wrote(a, q) != wrote(b, q) {
 		return true
 	}

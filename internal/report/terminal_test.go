@@ -116,7 +116,8 @@ func TestWinsOfTheJudge(t *testing.T) {
 	r.Analysis, a.Comparisons = &a, slices.Clone(a.Comparisons)
 	was := render(t, r, onTerminal(TerminalOptions{Width: 200}))
 	for i := range a.Comparisons {
-		a.Comparisons[i].ByJudge = &analyse.Reading{Diff: 0.5}
+		c := &a.Comparisons[i]
+		c.Wins, c.Ties, c.Losses = analyse.Undefined(), analyse.Undefined(), analyse.Undefined()
 	}
 	won := regexp.MustCompile(` \d+/\d+/\d+\b`)
 	is := render(t, r, onTerminal(TerminalOptions{Width: 200}))
