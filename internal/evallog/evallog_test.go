@@ -571,6 +571,7 @@ func TestNotes(t *testing.T) {
 		return fmt.Sprintf(`{"version": 2, "status": "success", "eval": {"task": "t", "model": %q}, "samples": [%s]}`, model, samples)
 	}
 	const trial = `{"task_name": "t", "agent_info": {"name": "a"}, "verifier_result": {"rewards": {"reward": 1}}}`
+	const ll = `{"doc_id": 1, "doc_hash": "h", "filter": "none", "metrics": ["ppl"], "ppl": -0.25}`
 	const low, high, at, other = `"score": 0.2, "success": true`, `"score": 0.9, "success": true`, `"score": 0.5, "success": true`, `"score": 0.9, "success": false`
 	for _, c := range []struct {
 		name, format string
@@ -600,6 +601,14 @@ func TestNotes(t *testing.T) {
 		{name: "a version behind the results", format: "promptfoo", files: []string{"a.json"}, contents: map[string]string{"a.json": `{"results": {"results": [{"prompt": {"raw": "p"}, "provider": {"id": "x"}, "vars": {}, "success": true, "score": 1}], "version": 3}}`}, has: `"score":1`},
 		{name: "an unknown version behind the results", format: "promptfoo", files: []string{"a.json"}, contents: map[string]string{"a.json": `{"results": {"results": [], "version": 9}}`}, err: "a.json: version 9 of the results: want version 3"},
 		{name: "two repeats", format: "lm-eval", files: []string{"samples_t_1.jsonl"}, contents: map[string]string{"samples_t_1.jsonl": `{"doc_id": 1, "doc_hash": "h", "filtered_resps": [["1", "b"]], "filter": "none", "metrics": ["acc"], "acc": 1}`}, note: "note: samples_t_1.jsonl: no results_1.json", has: `"answer":"1\n\nb"`},
+		{name: "a perplexity", format: "lm-eval", files: []string{"samples_t_1.jsonl"}, contents: map[string]string{"samples_t_1.jsonl": ll,
+			"results_1.json": `{"model_name": "m", "higher_is_better": {"t": {"ppl": false}}, "configs": {"t": {"metric_list": [{"metric": "ppl", "aggregation": "perplexity"}]}}}`},
+			note: `samples_t_1.jsonl: metric "ppl" of a sample is its log-likelihood: it is called ppl_loglikelihood, and higher is better`, has: `{name: "ppl_loglikelihood", unbounded: true}`, lacks: "lower_is_better"},
+		{name: "a perplexity without results", format: "lm-eval", files: []string{"samples_t_1.jsonl"}, contents: map[string]string{"samples_t_1.jsonl": strings.ReplaceAll(ll, "ppl", "perplexity")},
+			note: "it is called perplexity_loglikelihood, and higher is better", has: `"perplexity_loglikelihood":-0.25`},
+		{name: "a median", format: "lm-eval", files: []string{"samples_t_1.jsonl"}, contents: map[string]string{"samples_t_1.jsonl": ll,
+			"results_1.json": `{"model_name": "m", "configs": {"t": {"metric_list": [{"metric": "ppl", "aggregation": "median"}]}}}`},
+			note: `samples_t_1.jsonl: lm-eval sums metric "ppl" up by median: means of its samples are another figure`, has: `"ppl":-0.25`},
 		{name: "an answer in messages", format: "eee", files: []string{"a.jsonl"}, contents: map[string]string{"a.jsonl": strings.Replace(eee("m", "1"), `"evaluation":`, `"messages": [{"role": "user", "content": "do"}, {"role": "assistant", "content": "done"}, {"role": "tool", "content": "x"}], "output": null, "evaluation":`, 1)}, has: `"answer":"done"`},
 		{name: "conversations alone", format: "deepeval", files: []string{"a.json"}, contents: map[string]string{"a.json": `{"testRunData": {"testCases": [], "conversationalTestCases": [{}]}}`}, err: "a.json: has conversational test cases alone, which are not read"},
 		{name: "trials without a result", format: "harbor", files: []string{"job", "part"}, contents: map[string]string{"job/a/result.json": trial, "job/b/config.json": "{}", "job/notes/x.txt": "", "part/a/result.json": strings.Replace(trial, `"a"`, `"b"`, 1), "part/result.json": `{"n_total_trials": 3}`},

@@ -3,6 +3,7 @@ package evallog
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -38,7 +39,7 @@ type lmSample struct {
 }
 
 func readLMEval(files []string, to *Import) error {
-	models := map[string]string{}
+	models, figures := map[string]string{}, map[string]map[string]string{}
 	tasks := map[string]bool{}
 	for _, file := range files {
 		task, ok := lmTask(file)
@@ -46,11 +47,11 @@ func readLMEval(files []string, to *Import) error {
 			return fmt.Errorf("%s: want a file samples_TASK_DATE.jsonl of lm-evaluation-harness, which --log_samples writes", file)
 		}
 		tasks[task] = true
-		model, err := lmModel(file, to)
+		model, sums, err := lmResults(file, task, to)
 		if err != nil {
 			return err
 		}
-		models[file] = to.arm(model, task, file)
+		models[file], figures[file] = to.arm(model, task, file), sums
 	}
 	for _, file := range files {
 		task, _ := lmTask(file)
@@ -79,8 +80,14 @@ func readLMEval(files []string, to *Import) error {
 			for _, name := range s.Metrics {
 				value, ok := s.Rest[name]
 				score := scoreOf(name, value)
-				if ok && value.Kind() == '[' {
+				switch sum := cmp.Or(figures[file][name], name); {
+				case ok && value.Kind() == '[':
 					score.Unscored = "the score is a list, which counts only in the sum of all samples"
+				case sum == "perplexity": // e to the power of minus the mean
+					score.Metric += "_loglikelihood"
+					to.Note("%s: metric %q of a sample is its log-likelihood: it is called %s, and higher is better", file, name, score.Metric)
+				case sum != name && sum != "mean" && sum != "nanmean":
+					to.Note("%s: lm-eval sums metric %q up by %s: means of its samples are another figure", file, name, firstLine(sum))
 				}
 				out.Scores = append(out.Scores, score)
 			}
@@ -136,17 +143,28 @@ func lmTask(file string) (string, bool) {
 	return name[:i], true
 }
 
-// lmModel is the model of a file: that of the results of the same date, or the folder.
-func lmModel(file string, to *Import) (string, error) {
+// lmResults are the model of a file, that of the results of the same date or the folder, and how
+// they sum up each metric of the task.
+func lmResults(file, task string, to *Import) (model string, sums map[string]string, err error) {
 	base := strings.TrimSuffix(filepath.Base(file), ".jsonl")
 	date := base[strings.LastIndex(base, "_")+1:]
 	path := filepath.Join(filepath.Dir(file), "results_"+date+".json")
 	var results struct {
 		Name   string                    `json:"model_name"`
 		Higher map[string]map[string]any `json:"higher_is_better"`
+		Tasks  map[string]struct {
+			Metrics []struct {
+				Name string         `json:"metric"`
+				Sum  jsontext.Value `json:"aggregation"`
+			} `json:"metric_list"`
+		} `json:"configs"`
 	}
 	if err := decodeFile(path, mostSample, &results); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", err
+		return "", nil, err
+	}
+	sums = map[string]string{}
+	for _, m := range results.Tasks[task].Metrics {
+		sums[m.Name] = contentText(m.Sum, asIs)
 	}
 	for _, task := range sortedKeys(results.Higher) {
 		for _, metric := range sortedKeys(results.Higher[task]) {
@@ -162,7 +180,7 @@ func lmModel(file string, to *Import) (string, error) {
 		}
 		to.Note("%s: no %s names the model: its arm is called by the folder, %s", file, filepath.Base(path), results.Name)
 	}
-	return results.Name, nil
+	return results.Name, sums, nil
 }
 
 // input is the first prompt of a sample; without one, its document.
