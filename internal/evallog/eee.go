@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/effort"
@@ -262,20 +263,74 @@ func (r *eeeReader) aggregate(file string) error {
 	return nil
 }
 
-// nemo reads results.jsonl of NeMo Evaluator, by its documentation of November 2026.
+// nemo reads results.jsonl of NeMo Evaluator. Read with files of version 0.3.0.
 var nemo = Format{Name: "nemo", Doc: "results.jsonl of NeMo Evaluator, or their folders", Read: readNeMo}
 
 type nemoRecord struct {
-	Problem   *int64         `json:"problem_idx"`
-	Reward    jsontext.Value `json:"reward"`
-	Repeat    int            `json:"repeat"`
-	Expected  jsontext.Value `json:"expected_answer"`
-	Response  jsontext.Value `json:"model_response"`
-	Extracted jsontext.Value `json:"extracted_answer"`
-	Prompt    jsontext.Value `json:"prompt"`
-	Metadata  map[string]any `json:"metadata"`
-	Details   map[string]any `json:"scoring_details"`
-	Error     jsontext.Value `json:"error"`
+	Problem   *int64                    `json:"problem_idx"`
+	Reward    jsontext.Value            `json:"reward"`
+	Scorers   map[string]jsontext.Value `json:"scorer_rewards"`
+	Repeat    int                       `json:"repeat"`
+	Expected  jsontext.Value            `json:"expected_answer"`
+	Response  jsontext.Value            `json:"model_response"`
+	Extracted jsontext.Value            `json:"extracted_answer"`
+	Prompt    jsontext.Value            `json:"prompt"`
+	Metadata  jsontext.Value            `json:"metadata"`
+	Details   jsontext.Value            `json:"scoring_details"`
+	Error     jsontext.Value            `json:"error"`
+	Tokens    float64                   `json:"tokens"`
+	LatencyMS *float64                  `json:"latency_ms"`
+}
+
+// nemoTold is what NeMo Evaluator tells of a part of a record, such as a judge.
+type nemoTold struct {
+	Error, Kind, Category string
+	Unread                bool                      // the answer of the judge, which counts as 0
+	Parts                 map[string]jsontext.Value // is the whole
+}
+
+func nemoTells(part jsontext.Value) (t nemoTold) {
+	_ = jsonv2.Unmarshal(part, &t.Parts, lenient)
+	of := func(name string) string { return contentText(t.Parts[name], asIs) }
+	t.Error, t.Kind, t.Unread = firstLine(of("error")), firstLine(of("error_category")), of("parse_error") == "true"
+	if category := t.Parts["category"]; category.Kind() == '"' {
+		t.Category = of("category")
+	}
+	return t
+}
+
+// sample is the sample of a record. NeMo Evaluator gives the reward 0 where it has none: Kind says
+// that there is no answer, and an error alone that nothing scored it.
+func (r *nemoRecord) sample(arm string, to *Import) Sample {
+	metadata, details := nemoTells(r.Metadata), nemoTells(r.Details)
+	s := Sample{Item: fmt.Sprint(*r.Problem), Arm: arm, Replicate: r.Repeat + 1, Prompt: contentText(r.Prompt, asIs), Expected: contentText(r.Expected, asIs),
+		Answer: cmp.Or(contentText(r.Response, asIs), contentText(r.Extracted, asIs)), Error: firstLine(contentText(r.Error, asIs)), Used: map[string]float64{}}
+	if category := cmp.Or(metadata.Category, details.Category); category != "" {
+		s.Strata = []eval.Level{{Name: "category", Value: category}}
+	}
+	if details.Kind != "" {
+		s.Error = cmp.Or(s.Error, details.Error, details.Kind)
+	}
+	add := func(name string, value jsontext.Value, by nemoTold) {
+		score := scoreOf(name, value)
+		if score.Unscored = cmp.Or(by.Error, score.Unscored); by.Unread {
+			score.Unscored = "the answer of the judge cannot be read"
+		}
+		s.Scores = append(s.Scores, score)
+	}
+	by := nemoTells(details.Parts["judge"])
+	by.Error = cmp.Or(details.Error, by.Error)
+	add("reward", r.Reward, by)
+	for _, name := range sortedKeys(r.Scorers) {
+		add(strings.TrimPrefix(name, "scorer:"), r.Scorers[name], nemoTells(details.Parts[name]))
+	}
+	if r.LatencyMS != nil && *r.LatencyMS > 0 {
+		s.Used[effort.Latency] = *r.LatencyMS / 1000
+	}
+	if r.Tokens > 0 {
+		to.Note("tokens are left out: a record has the sum of those of prompt and answer")
+	}
+	return s
 }
 
 func readNeMo(files []string, to *Import) error {
@@ -292,14 +347,7 @@ func readNeMo(files []string, to *Import) error {
 			if r.Problem == nil || r.Reward == nil {
 				return errors.New("unknown version of a record: want the members problem_idx and reward")
 			}
-			s := Sample{Item: fmt.Sprint(*r.Problem), Arm: arm, Replicate: r.Repeat + 1, Prompt: contentText(r.Prompt, asIs), Expected: contentText(r.Expected, asIs),
-				Answer: cmp.Or(contentText(r.Response, asIs), contentText(r.Extracted, asIs)), Scores: []Score{scoreOf("reward", r.Reward)}, Error: firstLine(contentText(r.Error, asIs))}
-			for _, from := range []map[string]any{r.Metadata, r.Details} {
-				if c, ok := from["category"].(string); ok && c != "" && len(s.Strata) == 0 {
-					s.Strata = []eval.Level{{Name: "category", Value: c}}
-				}
-			}
-			return to.Add(s)
+			return to.Add(r.sample(arm, to))
 		})
 		if err != nil {
 			return err

@@ -381,6 +381,9 @@ func TestColumnsStayApart(t *testing.T) {
 	scorers := func(scorers, samples string) string {
 		return strings.Replace(log("t", samples), `"model": "m"`, `"model": "m", "scorers": [`+scorers+`]`, 1)
 	}
+	nemo := func(problem int, details, also string) string {
+		return fmt.Sprintf(`{"problem_idx": %d, "reward": 0.0, %s"scoring_details": {%s}}`+"\n", problem, also, details)
+	}
 	const used = `{"id": "1", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"m": {"input_tokens": 10, "output_tokens": 5, "total_cost": 0.25}}, "role_usage": {}}`
 	const scored = `{"id": "1", "epoch": 1, "metadata": {"match": 1, "task": "algebra", "meta match": 2}, "scores": {"match": {"value": "I"}, "task": {"value": 1}, "meta_match": {"value": 0.5}}}`
 	const other = `{"id": "2", "epoch": 1, "metadata": {"match": 1}, "scores": {"other": {"value": 1}}}`
@@ -420,6 +423,11 @@ func TestColumnsStayApart(t *testing.T) {
 		{"two graders of one name", "inspect", map[string]string{"a.json": scorers(`{"name": "model_graded_qa", "options": {"model": "g"}}, {"name": "model_graded_qa", "options": {"model": "h"}}, {"name": "a"}`,
 			`{"id": "1", "epoch": 1, "scores": {"a": {"value": 0.5}, "model_graded_qa": {"value": "C"}, "model_graded_qa1": {"value": "I"}}}`)}, []map[string]any{
 			{"item": "1", "model_graded_qa": 1.0, "model_graded_qa1": 0.0, "a": 0.5}}},
+		{"rewards of what failed", "nemo", map[string]string{"a.jsonl": nemo(0, `"error": "503 overloaded", "error_category": "infra_error"`, "") + nemo(1, `"error_category": "system"`, "") + nemo(2, `"error": "no_sandbox"`, `"latency_ms": 1500, `) +
+			nemo(3, `"method": "exact", "judge": {"error": "TimeoutError: x"}, "scorer:f1": {"error": "boom"}, "scorer:words": {"correct": true}`, `"scorer_rewards": {"scorer:f1": 0.0, "scorer:words": 1.0}, `) + nemo(4, `"judge": {"normalized": 0.0, "parse_error": true}`, "") +
+			nemo(5, `"method": "exact", "judge": {"score": 0}`, "")}, []map[string]any{
+			{"item": "0", "error": "503 overloaded"}, {"item": "1", "error": "system"}, {"item": "2", "reward": nil, "unscored_reward": "no_sandbox", "latency": 1.5},
+			{"item": "3", "reward": nil, "unscored_reward": "TimeoutError: x", "f1": nil, "unscored_f1": "boom", "words": 1.0}, {"item": "4", "reward": nil, "unscored_reward": "the answer of the judge cannot be read"}, {"item": "5", "reward": 0.0}}},
 		{"named scores", "promptfoo", map[string]string{"a.jsonl": `{"prompt": {"raw": "p"}, "provider": {"id": "x"}, "vars": {}, "success": true, "score": 1, "namedScores": {"score": 0.25, "pass": 0.5}}`}, []map[string]any{
 			{"pass": 1.0, "score": 1.0, "pass_2": 0.5, "score_2": 0.25}}},
 	} {
