@@ -579,6 +579,7 @@ func TestNotes(t *testing.T) {
 		return fmt.Sprintf(`{"version": 2, "status": "success", "eval": {"task": "t", "model": %q}, "samples": [%s]}`, model, samples)
 	}
 	const trial = `{"task_name": "t", "agent_info": {"name": "a"}, "verifier_result": {"rewards": {"reward": 1}}}`
+	excepted := func(also string) string { return strings.TrimSuffix(trial, "}") + ", " + also + "}" }
 	const ll = `{"doc_id": 1, "doc_hash": "h", "filter": "none", "metrics": ["ppl"], "ppl": -0.25}`
 	const low, high, at, other = `"score": 0.2, "success": true`, `"score": 0.9, "success": true`, `"score": 0.5, "success": true`, `"score": 0.9, "success": false`
 	for _, c := range []struct {
@@ -621,6 +622,17 @@ func TestNotes(t *testing.T) {
 		{name: "conversations alone", format: "deepeval", files: []string{"a.json"}, contents: map[string]string{"a.json": `{"testRunData": {"testCases": [], "conversationalTestCases": [{}]}}`}, err: "a.json: has conversational test cases alone, which are not read"},
 		{name: "trials without a result", format: "harbor", files: []string{"job", "part"}, contents: map[string]string{"job/a/result.json": trial, "job/b/config.json": "{}", "job/notes/x.txt": "", "part/a/result.json": strings.Replace(trial, `"a"`, `"b"`, 1), "part/result.json": `{"n_total_trials": 3}`},
 			note: "note: job: 1 trial without a result.json left out: killed, or still running\nnote: part: 2 trials without a result.json left out"},
+		{name: "a reward that is not valid", format: "harbor", files: []string{"job"}, contents: map[string]string{"job/a/result.json": trial, "job/b/result.json": excepted(`"reward_valid": false, "exception_info": {"exception_type": "ApiOverloadedError", "exception_message": "boom"}`),
+			"job/c/result.json": excepted(`"reward_valid": false, "step_results": [{"step_name": "1"}, {"step_name": "2", "exception_info": {"exception_type": "ApiError", "exception_message": "x"}}]`)},
+			has: `"error":"ApiOverloadedError: boom","item":"t","replicate":2}` + "\n" + `{"arm":"a","error":"ApiError: x","item":"t","replicate":3}`, note: "2 failed samples"},
+		{name: "an exception and a valid reward", format: "harbor", files: []string{"job"}, contents: map[string]string{"job/a/result.json": excepted(`"reward_valid": true, "exception_info": {"exception_type": "AgentTimeoutError"}`), "job/b/result.json": excepted(`"exception_info": {"exception_type": "E"}`)},
+			note: "note: job: 2 trials have an exception and a reward, which counts as the others", lacks: "failed"},
+		{name: "the use of steps", format: "harbor", files: []string{"job"}, contents: map[string]string{"job/a/result.json": excepted(`"schema_version": 1, "step_results": [
+			{"agent_result": {"n_input_tokens": 10, "n_output_tokens": 1, "cost_usd": null}, "agent_execution": {"started_at": "2026-01-01T10:00:00", "finished_at": "2026-01-01T10:00:02"}},
+			{"agent_result": {"n_input_tokens": 5, "cost_usd": 2}, "agent_execution": {"started_at": "2026-01-01T10:00:00", "finished_at": "2026-01-01T10:00:03"}},
+			{"agent_result": {"n_input_tokens": 5, "n_output_tokens": 1, "cost_usd": 2}, "agent_execution": {"started_at": "2026-01-01T10:00:00", "finished_at": "2026-01-01T10:00:03"}}]`)},
+			has: `{"arm":"a","item":"t","latency":8,"replicate":1,"reward":1,"tokens_in":20}`},
+		{name: "a version of trials", format: "harbor", files: []string{"job"}, contents: map[string]string{"job/a/result.json": excepted(`"schema_version": 2`)}, err: "result.json: version 2 of a trial: want version 1"},
 		{name: "all trials with a result", format: "harbor", files: []string{"job"}, contents: map[string]string{"job/a/result.json": trial, "job/a/config.json": "{}", "job/result.json": `{"n_total_trials": 1}`}},
 		{name: "a hash of samples in several files", format: "eee", files: []string{"a.jsonl", "b.jsonl"}, contents: map[string]string{"a.jsonl": eee("m", "1"), "b.jsonl": eee("n", "2")}, lacks: `"item":"2"`},
 	} {

@@ -21,31 +21,66 @@ import (
 var harbor = Format{Name: "harbor", Doc: "job folders of Harbor", Read: readHarbor}
 
 type harborTrial struct {
-	Task  string `json:"task_name"`
-	Agent *struct {
+	Version *int   `json:"schema_version"` // is 1 if it is missing
+	Task    string `json:"task_name"`
+	Agent   *struct {
 		Name  string `json:"name"`
 		Model *struct {
 			Name     string `json:"name"`
 			Provider string `json:"provider"`
 		} `json:"model_info"`
 	} `json:"agent_info"`
-	Result *struct {
-		Input  *float64 `json:"n_input_tokens"`
-		Output *float64 `json:"n_output_tokens"`
-		Cost   *float64 `json:"cost_usd"`
-	} `json:"agent_result"`
 	Verifier *struct {
 		Rewards map[string]jsontext.Value `json:"rewards"`
 		Reward  jsontext.Value            `json:"reward"`
 	} `json:"verifier_result"`
+	harborStep
+	Steps []harborStep `json:"step_results"` // have what the trial has not
+	Valid *bool        `json:"reward_valid"`
+}
+
+type harborStep struct {
+	Result struct {
+		Input  *float64 `json:"n_input_tokens"`
+		Output *float64 `json:"n_output_tokens"`
+		Cost   *float64 `json:"cost_usd"`
+	} `json:"agent_result"`
 	Exception *struct {
 		Type    string `json:"exception_type"`
 		Message string `json:"exception_message"`
 	} `json:"exception_info"`
-	Execution *struct {
+	Execution struct {
 		Start string `json:"started_at"`
 		End   string `json:"finished_at"`
 	} `json:"agent_execution"`
+}
+
+// took adds up what steps took: a sum is unknown if that of a step is.
+func took(steps ...harborStep) map[string]float64 {
+	used := map[string]float64{}
+	for i, step := range steps {
+		var latency *float64
+		if start, end := harborTime(step.Execution.Start), harborTime(step.Execution.End); !start.IsZero() && end.After(start) {
+			latency = new(end.Sub(start).Seconds())
+		}
+		for column, x := range map[string]*float64{effort.Cost: step.Result.Cost, effort.TokensIn: step.Result.Input, effort.TokensOut: step.Result.Output, effort.Latency: latency} {
+			sum, known := used[column]
+			if delete(used, column); x != nil && (i == 0 || known) {
+				used[column] = sum + *x
+			}
+		}
+	}
+	return used
+}
+
+// exception is the first one of a trial and its steps.
+func (t *harborTrial) exception() string {
+	for _, step := range append([]harborStep{t.harborStep}, t.Steps...) {
+		if e := step.Exception; e != nil {
+			return firstLine(e.Type + ": " + e.Message)
+		}
+	}
+	return ""
 }
 
 // A harborTrajectory is what the agent did, in the Agent Trajectory Interchange Format (ATIF).
@@ -60,7 +95,7 @@ type harborTrajectory struct {
 func readHarbor(folders []string, to *Import) error {
 	for _, folder := range folders {
 		entries, err := os.ReadDir(folder)
-		trials, missing := 0, 0
+		trials, missing, excepted := 0, 0, 0
 		for _, e := range entries {
 			var t harborTrial
 			file := filepath.Join(folder, e.Name(), "result.json")
@@ -74,6 +109,9 @@ func readHarbor(folders []string, to *Import) error {
 			if err := decodeFile(file, mostSample, &t); err != nil {
 				return err
 			}
+			if t.Version != nil && *t.Version != 1 {
+				return fmt.Errorf("%s: version %d of a trial: want version 1", file, *t.Version)
+			}
 			if t.Task == "" || t.Agent == nil || t.Agent.Name == "" {
 				return fmt.Errorf("%s: unknown version of a trial: want task_name and agent_info.name", file)
 			}
@@ -85,9 +123,15 @@ func readHarbor(folders []string, to *Import) error {
 			if s.Prompt, s.Answer, err = harborMessages(filepath.Join(filepath.Dir(file), "agent", "trajectory.json")); err != nil {
 				return err
 			}
+			if s.Error == "" && t.exception() != "" {
+				excepted++
+			}
 			if err := to.Add(s); err != nil {
 				return fmt.Errorf("%s: %w", file, err)
 			}
+		}
+		if excepted > 0 {
+			to.Note("%s: %s and a reward, which counts as the others", folder, text.Plural(excepted, "trial has an exception", "trials have an exception"))
 		}
 		if trials == 0 {
 			return errors.Join(fmt.Errorf("%s: no trials of Harbor: want a job folder with TRIAL/result.json in it", folder), err)
@@ -129,7 +173,10 @@ func harborMessages(file string) (input, answer string, err error) {
 }
 
 func (t *harborTrial) sample(arm string) Sample {
-	s := Sample{Item: t.Task, Arm: arm, Used: map[string]float64{}}
+	s := Sample{Item: t.Task, Arm: arm, Used: took(t.harborStep)}
+	if len(s.Used) == 0 {
+		s.Used = took(t.Steps...)
+	}
 	if v := t.Verifier; v != nil {
 		for _, name := range sortedKeys(v.Rewards) {
 			s.Scores = append(s.Scores, scoreOf(name, v.Rewards[name]))
@@ -139,22 +186,10 @@ func (t *harborTrial) sample(arm string) Sample {
 		}
 	}
 	switch {
-	case len(s.Scores) > 0:
-	case t.Exception != nil:
-		s.Error = firstLine(t.Exception.Type + ": " + t.Exception.Message)
-	default:
-		s.Error = "the verifier gave no reward"
-	}
-	if r := t.Result; r != nil {
-		s.use(effort.Cost, r.Cost)
-		s.use(effort.TokensIn, r.Input)
-		s.use(effort.TokensOut, r.Output)
-	}
-	if e := t.Execution; e != nil {
-		start, end := harborTime(e.Start), harborTime(e.End)
-		if !start.IsZero() && end.After(start) {
-			s.Used[effort.Latency] = end.Sub(start).Seconds()
-		}
+	case len(s.Scores) == 0:
+		s.Error = cmp.Or(t.exception(), "the verifier gave no reward")
+	case t.Valid != nil && !*t.Valid: // Harbor's judgement of the exception
+		s.Error = cmp.Or(t.exception(), "Harbor says that the reward is not valid")
 	}
 	return s
 }
