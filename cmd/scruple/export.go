@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +22,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/evalout"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/model"
+	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -328,6 +331,7 @@ func (a *app) exportOTel(o *opened, run evalout.Run, trials evalout.Trials, to s
 		keys = append(slices.Concat(slices.Collect(maps.Values(u.Query()))...), password)
 		slices.Sort(keys)
 	}
+	server := spanServer{to: to, shown: shown, keys: model.NewKeys(keys...)}
 	send := func(send func(body []byte) error) error {
 		n, skipped, err := evalout.OTel(send, run, trials, o.db.Calls(o.ctx, o.run), content)
 		if err == nil {
@@ -335,6 +339,12 @@ func (a *app) exportOTel(o *opened, run evalout.Run, trials evalout.Trials, to s
 			if skipped > 0 {
 				a.warn("%s of trials without an outcome left out: `scruple run` finishes them", text.Plural(skipped, "call", "calls"))
 			}
+		}
+		if err == nil && server.rejected > 0 {
+			return exit(exitInfrastructure, fmt.Errorf("%s rejected %s: %s", shown, text.Plural(server.rejected, "span", "spans"), cmp.Or(server.why, "it gives no reason")))
+		}
+		if err == nil && server.why != "" {
+			a.warn("%s says: %s", shown, server.why)
 		}
 		return err
 	}
@@ -346,25 +356,80 @@ func (a *app) exportOTel(o *opened, run evalout.Run, trials evalout.Trials, to s
 			})
 		})
 	}
-	client := &http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	return send(func(body []byte) error {
-		q, err := http.NewRequestWithContext(o.ctx, http.MethodPost, to, bytes.NewReader(body))
-		if err != nil { // which has the whole address
-			return errors.New("sending spans: the address cannot be read: want http://HOST/PATH")
-		}
-		q.Header.Set("Content-Type", "application/json")
-		p, err := client.Do(q)
-		var of *url.Error
-		if errors.As(err, &of) { // which has the whole address
-			err = of.Err
-		}
+	return send(func(body []byte) error { return server.send(o.ctx, body) })
+}
+
+// A spanServer is a server of OTLP over HTTP that takes JSON.
+type spanServer struct {
+	to, shown string
+	keys      model.Keys
+	rejected  int    // spans
+	why       string // the last thing that the server said of spans that it took or rejected
+}
+
+// spanRetries are the waits before a request is sent again, unless the server says how long.
+var spanRetries = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}
+
+// send sends a request, again while the server is too busy, and notes what the server rejects of it.
+func (s *spanServer) send(ctx context.Context, body []byte) error {
+	for try := 0; ; try++ {
+		p, said, err := s.post(ctx, body)
 		if err != nil {
-			return fmt.Errorf("sending spans to %s: %w", shown, err)
+			return err
 		}
-		said, err := io.ReadAll(io.LimitReader(p.Body, 1<<16))
-		if err = errors.Join(err, p.Body.Close()); err != nil || p.StatusCode/100 != 2 {
-			return errors.Join(fmt.Errorf("sending spans to %s: status %s: %s: want the path for traces of an OTLP server that takes JSON, such as /v1/traces", shown, p.Status, text.Shorten(say.PlainLine(string(model.NewKeys(keys...).Scrub(said, false))), 1000)), err)
+		if p.StatusCode/100 == 2 {
+			var answer struct {
+				PartialSuccess struct {
+					RejectedSpans json.Number // a text by the specification
+					ErrorMessage  string
+				}
+			}
+			_ = json.Unmarshal(said, &answer) // it may be empty
+			rejected, _ := answer.PartialSuccess.RejectedSpans.Int64()
+			s.rejected, s.why = s.rejected+int(rejected), cmp.Or(s.plain([]byte(answer.PartialSuccess.ErrorMessage)), s.why)
+			return nil
 		}
-		return nil
-	})
+		err = fmt.Errorf("sending spans to %s: status %s: %s", s.shown, p.Status, s.plain(said))
+		if p.StatusCode/100 == 3 || slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusUnsupportedMediaType}, p.StatusCode) {
+			return fmt.Errorf("%w: want the path for traces of an OTLP server that takes JSON, such as /v1/traces", err)
+		}
+		busy := slices.Contains([]int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, p.StatusCode) // by the specification
+		wait := model.RetryAfter(p.Header, time.Now())
+		if !busy || try == len(spanRetries) || wait > run.LongestWait {
+			return exit(exitInfrastructure, err)
+		}
+		select {
+		case <-time.After(cmp.Or(wait, spanRetries[try])):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// post sends a request once. No error has the whole address.
+func (s *spanServer) post(ctx context.Context, body []byte) (*http.Response, []byte, error) {
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, s.to, bytes.NewReader(body))
+	if err != nil {
+		return nil, nil, errors.New("sending spans: the address cannot be read: want http://HOST/PATH")
+	}
+	q.Header.Set("Content-Type", "application/json")
+	client := &http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	p, err := client.Do(q)
+	if of := (*url.Error)(nil); errors.As(err, &of) {
+		err = of.Err
+	}
+	var said []byte
+	if err == nil {
+		said, err = io.ReadAll(io.LimitReader(p.Body, 1<<16))
+		err = errors.Join(err, p.Body.Close())
+	}
+	if err != nil {
+		err = exit(exitInfrastructure, fmt.Errorf("sending spans to %s: %w", s.shown, err))
+	}
+	return p, said, err
+}
+
+// plain is what the server says, on one line and without keys.
+func (s *spanServer) plain(said []byte) string {
+	return text.Shorten(say.PlainLine(string(s.keys.Scrub(said, false))), 1000)
 }

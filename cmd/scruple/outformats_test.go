@@ -75,6 +75,33 @@ func TestOTel(t *testing.T) {
 	if code, _, errs := cli(t, "export", "q/study.yaml", "--format", "otel", "--out", server.URL); code != exitUsage || !strings.Contains(errs, "404") || !strings.Contains(errs, "/v1/traces") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
+	// What the server rejects is no success, and while it is busy the export waits.
+	for _, c := range []struct {
+		name     string
+		statuses []int // the last one is of all further requests
+		answer   string
+		code     int
+		says     string
+	}{
+		{"some rejected", []int{200}, `{"partialSuccess": {"rejectedSpans": "2", "errorMessage": "too old"}}`, exitInfrastructure, "rejected 4 spans: too old"},
+		{"a warning", []int{200}, `{"partialSuccess": {"errorMessage": "use gzip"}}`, exitOK, "says: use gzip"},
+		{"busy at first", []int{503, 429, 200}, "{}", exitOK, ""},
+		{"busy", []int{429}, "slow down", exitInfrastructure, "status 429 Too Many Requests: slow down\n"},
+		{"no key", []int{401}, "who?", exitInfrastructure, "status 401 Unauthorized: who?\n"},
+	} {
+		requests := 0
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After-Ms", "1")
+			w.WriteHeader(c.statuses[min(requests, len(c.statuses)-1)])
+			requests++
+			io.WriteString(w, c.answer)
+		}))
+		code, out, errs := cli(t, "export", "q/study.yaml", "--format", "otel", "--out", server.URL+"/v1/traces")
+		server.Close()
+		if code != c.code || !strings.Contains(errs, c.says) || c.code == exitOK && !strings.Contains(out, "sent 648 spans") {
+			t.Errorf("%s: exit code %d: %s%s", c.name, code, out, errs)
+		}
+	}
 	// Nothing is sent to another address, and what the server says of the key is not shown.
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s is sent elsewhere", r.Method) }))
 	defer elsewhere.Close()
