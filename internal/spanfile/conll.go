@@ -17,6 +17,9 @@ import (
 // boundary is the token that conlleval takes for the end of a sentence.
 const boundary = "-X-"
 
+// DocStart is the token of a line that begins a document, with or without a blank line behind it.
+const DocStart = "-DOCSTART-"
+
 // isBoundary tells the end of a sentence from a token of that name: no column has a tag. A token
 // and O alone are a token, as this program writes it.
 func isBoundary(fields []string) bool {
@@ -26,7 +29,7 @@ func isBoundary(fields []string) bool {
 
 // tagged reads a CoNLL file: a token per line, with its tag in the last column, and a blank
 // line after each sentence. Columns are separated by tabs, or else by blanks. All lines
-// must have the same number of columns.
+// must have the same number of columns, but for those that begin a document: each is a text of its own.
 func (d *reader) tagged(data []byte) error {
 	d.data.Format = CoNLL
 	var doc Doc
@@ -47,6 +50,11 @@ func (d *reader) tagged(data []byte) error {
 		n := len(fields)
 		if n == 0 || isBoundary(fields) || n == 1 && fields[0] == "" {
 			end()
+			continue
+		}
+		if fields[0] == DocStart {
+			end()
+			d.sentence(Doc{Line: line, Tokens: fields[:1], Tags: []string{"O"}, Other: []string{"O"}})
 			continue
 		}
 		columns = cmp.Or(columns, n)

@@ -32,6 +32,9 @@ func TestReadCoNLL(t *testing.T) {
 	if got, err := tagged("[ O O\n{ O O\n"); err != nil || got[0].Text != "[ {" { // brackets are tokens, too
 		t.Errorf("%+v, %v", got, err)
 	}
+	if got, err := tagged("-DOCSTART- -X- O\nBob -X- _ B-PER\nmet -X- _ O\n-DOCSTART-\nEve -X- _ O\n"); err != nil || len(got) != 4 || got[1].Text != "Bob met" || got[3].Text != "Eve" { // as Label Studio writes it
+		t.Errorf("%+v, %v", got, err)
+	}
 	for text, want := range map[string]string{
 		"a O\nb\n":       `f:2: "b" has no tag`,
 		"a O\nb O O\n":   "f:2: 3 columns, but 2 in the first line",

@@ -74,7 +74,7 @@ func readSpans(path string, o spanfile.Options) (textFile, error) {
 		return textFile{}, err
 	}
 	n := len(d.Docs)
-	d.Docs = slices.DeleteFunc(d.Docs, func(doc spanfile.Doc) bool { return len(doc.Tokens) == 1 && doc.Tokens[0] == "-DOCSTART-" })
+	d.Docs = slices.DeleteFunc(d.Docs, func(doc spanfile.Doc) bool { return len(doc.Tokens) == 1 && doc.Tokens[0] == spanfile.DocStart })
 	if n -= len(d.Docs); n > 0 {
 		d.Warnings = append(d.Warnings, fmt.Sprintf("%s: %s no text", path, text.Plural(n, "line -DOCSTART-, which begins a document, is", "lines -DOCSTART-, which begin documents, are")))
 	}
