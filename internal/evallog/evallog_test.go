@@ -129,6 +129,7 @@ func TestErrors(t *testing.T) {
 		{"a zip that is cut off", "inspect", "a.eval", zipped(map[string]string{"header.json": "{}"})[:30], "a.eval: zip: "},
 		{"no JSON", "inspect", "a.json", "hello", "a.json: want a JSON object"},
 		{"a broken sample", "inspect", "a.eval", zipped(map[string]string{"header.json": `{"version": 2, "eval": {"task": "t", "model": "m"}}`, "samples/1_epoch_1.json": `{"id": `}), "samples/1_epoch_1.json: "},
+		{"chunked samples", "inspect", "a.eval", zipped(map[string]string{"header.json": `{"version": 2, "eval": {"task": "t", "model": "m"}}`, "samples/1_epoch_1/metadata.json": `{}`}), "samples/1_epoch_1/metadata.json: the samples of the log are chunked"},
 		{"no samples", "inspect", "a.eval", zipped(map[string]string{"header.json": `{"version": 2, "eval": {"task": "t", "model": "m"}}`}), "no samples found"},
 		{"a name of lm-eval", "lm-eval", "a.jsonl", "{}", "want a file samples_TASK_DATE.jsonl"},
 		{"a sample of lm-eval", "lm-eval", "samples_t_1.jsonl", `{"doc_id": 1}`, "samples_t_1.jsonl:1: unknown version of a sample"},
@@ -407,6 +408,7 @@ func TestColumnsStayApart(t *testing.T) {
 		{"models with and without a price", "inspect", map[string]string{"a.json": roles(`{"first": {"model": "a"}, "second": [{"model": "b"}], "grader": {"model": "c"}}`, `{"id": "1", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"a": {"total_cost": 0.25}, "b": {"total_cost": 0.5}}},
 			{"id": "2", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"a": {"total_cost": 0.25}, "b": {}}}`)}, []map[string]any{
 			{"item": "1", "s": 1.0, "cost": 0.75, "tokens_in": 0.0, "tokens_out": 0.0}, {"item": "2", "s": 1.0, "tokens_in": 0.0, "tokens_out": 0.0}}},
+		{"yes and no", "inspect", map[string]string{"a.json": log("t", `{"id": "1", "scores": {"s": {"value": "yes"}}}, {"id": "2", "scores": {"s": {"value": "No"}}}`)}, []map[string]any{{"item": "1", "s": 1.0}, {"item": "2", "s": 0.0}}},
 		{"a grader of its own", "inspect", map[string]string{"a.json": scorers(`{"name": "s", "options": {"judge": "g"}}`, `{"id": "1", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"m": {"input_tokens": 10, "output_tokens": 5, "total_cost": 0.25}, "g": {"input_tokens": 1000, "output_tokens": 100}}},
 			{"id": "2", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"g": {"input_tokens": 1000, "total_cost": 1}}}`)}, []map[string]any{
 			{"item": "1", "s": 1.0, "cost": 0.25, "tokens_in": 10.0, "tokens_out": 5.0}, {"item": "2", "s": 1.0}}},
@@ -605,6 +607,9 @@ func TestNotes(t *testing.T) {
 		{name: "a folder without logs", format: "inspect", files: []string{"logs"}, contents: map[string]string{"logs/x.txt": ""}, err: "logs: the folder has no logs, .eval or .json"},
 		{name: "samples that are invalid", format: "inspect", files: []string{"a.json"}, contents: map[string]string{"a.json": log("m", `{"id": 7, "epoch": 1, "scores": {"s": {"value": 1}}, "invalidation": {"reason": "x"}}, {"id": 8, "epoch": 1, "scores": {"s": {"value": 1}}, "invalidation": null}`)},
 			note: "note: a.json: 1 sample is marked as invalid, and counts as the others"},
+		{name: "scores of failed samples", format: "inspect", files: []string{"a.json"}, contents: map[string]string{"a.json": log("m", `{"id": 7, "epoch": 1, "scores": {"s": {"value": "I"}}, "error": {"message": "x"}}, {"id": 8, "epoch": 1, "scores": {"s": {"value": 1}}, "limit": {"type": "message", "limit": 5}, "error_retries": [{"message": "y"}]}`)},
+			note: "note: a.json: 1 failed sample has scores, which the log counts, and which are left out", has: `"item":"8","meta_error_retries":"1","meta_limit":"message","replicate":1`},
+		{name: "no retries", format: "inspect", files: []string{"a.json"}, contents: map[string]string{"a.json": log("m", `{"id": 8, "epoch": 1, "scores": {"s": {"value": 1}}, "limit": null, "error_retries": []}`)}, lacks: "meta_"},
 		{name: "why there is no score", format: "inspect", files: []string{"a.json"}, contents: map[string]string{"a.json": log("m", `{"id": 1, "epoch": 1, "scores": {"s": {"value": 1}, "t": {"value": NaN, "reason": "grader_failed"}, "u": {"value": {"x": NaN, "y": 1}, "metadata": {"unscored_reason": "no_response"}}, "v": {"value": NaN, "explanation": "unscored: no score in the data"}, "w": {"value": "x", "reason": "refusal", "explanation": "a long one"}, "z": {"value": NaN, "reason": null, "explanation": "a long one"}}}`)},
 			note: "1 score unscored: grader_failed\n1 score unscored: no score in the data\n1 score unscored: no_response\n1 score unscored: the score is no number: x\n1 score unscored: the score is not a number\n"},
 		{name: "a version behind the results", format: "promptfoo", files: []string{"a.json"}, contents: map[string]string{"a.json": `{"results": {"results": [{"prompt": {"raw": "p"}, "provider": {"id": "x"}, "vars": {}, "success": true, "score": 1}], "version": 3}}`}, has: `"score":1`},

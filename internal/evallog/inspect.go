@@ -11,6 +11,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,6 +76,10 @@ type inspectSample struct {
 	Error   *struct {
 		Message string `json:"message"`
 	} `json:"error"`
+	Retries []jsontext.Value `json:"error_retries"`
+	Limit   struct {
+		Type string `json:"type"`
+	} `json:"limit"` // that it hit
 	Attachments map[string]string `json:"attachments"`
 }
 
@@ -166,15 +171,21 @@ func readInspect(files []string, to *Import) error {
 	}
 	for _, l := range logs {
 		l.manyTasks = len(tasks) > 1
-		invalid := 0
+		invalid, scored := 0, 0
 		err := l.each(func(s *inspectSample) error {
 			if s.Invalid.Kind() == '{' {
 				invalid++
+			}
+			if s.Error != nil && len(s.Scores) > 0 {
+				scored++
 			}
 			return to.Add(l.sample(s, to))
 		})
 		if err != nil {
 			return fmt.Errorf("%s: %w", l.file, err)
+		}
+		if scored > 0 {
+			to.Note("%s: %s scores, which the log counts, and which are left out", l.file, text.Plural(scored, "failed sample has", "failed samples have"))
 		}
 		if invalid > 0 {
 			to.Note("%s: %s as invalid, and %s as the others", l.file, text.Plural(invalid, "sample is marked", "samples are marked"), map[bool]string{true: "counts", false: "count"}[invalid == 1])
@@ -221,6 +232,9 @@ func (l *log) each(visit func(*inspectSample) error) error {
 		if !strings.HasPrefix(m.Name, "samples/") || !strings.HasSuffix(m.Name, ".json") {
 			continue
 		}
+		if inspectChunk.MatchString(m.Name) {
+			return fmt.Errorf("%s: the samples of the log are chunked, which is not read: give the log that it was converted from", m.Name)
+		}
 		var s inspectSample
 		if err := member(m, &s); err != nil {
 			return err
@@ -231,6 +245,9 @@ func (l *log) each(visit func(*inspectSample) error) error {
 	}
 	return nil
 }
+
+// inspectChunk is a part of a sample in the log format that Inspect calls chunked.
+var inspectChunk = regexp.MustCompile(`_epoch_[0-9]+/`)
 
 // member decodes a member of a zip.
 func member(m *zip.File, into any) error {
@@ -318,6 +335,12 @@ func (l *log) sample(s *inspectSample, to *Import) Sample {
 		out.Strata = []eval.Level{{Name: "task", Value: l.Eval.Task}}
 	}
 	out.Facts = to.scalars(s.Metadata)
+	if s.Limit.Type != "" {
+		out.Facts = append(out.Facts, eval.Level{Name: "limit", Value: s.Limit.Type})
+	}
+	if n := len(s.Retries); n > 0 {
+		out.Facts = append(out.Facts, eval.Level{Name: "error_retries", Value: strconv.Itoa(n)})
+	}
 	if s.Error != nil {
 		out.Error = cmp.Or(firstLine(s.Error.Message), "an error without a message")
 	}
@@ -402,8 +425,8 @@ func (l *log) scores(model string) bool {
 	return false
 }
 
-// inspectLetters are the words of Inspect for right, partly right, wrong and no answer.
-var inspectLetters = map[string]float64{"C": 1, "P": 0.5, "I": 0, "N": 0}
+// inspectWords are those of Inspect for right, partly right, wrong and no answer; yes and no in any case.
+var inspectWords = map[string]float64{"C": 1, "P": 0.5, "I": 0, "N": 0, "yes": 1, "no": 0}
 
 // inspectScores reads the value of a score: a letter, a number, a boolean, or an object of them.
 func inspectScores(name string, value jsontext.Value) []Score {
@@ -417,8 +440,11 @@ func inspectScores(name string, value jsontext.Value) []Score {
 		return list
 	}
 	if value.Kind() == '"' {
-		if x, ok := inspectLetters[contentText(value, asIs)]; ok {
-			return []Score{{Metric: name, Value: x}}
+		word := contentText(value, asIs)
+		for _, word := range []string{word, strings.ToLower(word)} {
+			if x, ok := inspectWords[word]; ok {
+				return []Score{{Metric: name, Value: x}}
+			}
 		}
 	}
 	return []Score{scoreOf(name, value)}
