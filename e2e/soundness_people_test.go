@@ -286,8 +286,10 @@ func TestPanelStudyIsCodedDecidedAndDeposited(t *testing.T) {
 	}); n != 3 {
 		t.Errorf("%d practice fragments, want 3", n)
 	}
-	if status, said := post(t, urls["anna"], form{task: "practice", kind: "note"}, map[string]any{"topic": "memo: Time taken", "reason": "Ten minutes a fragment."}); status != 200 {
-		t.Error(said)
+	for topic, note := range map[string]string{"memo: Time taken": "Ten minutes a fragment.", "session 1": "Tired."} {
+		if status, said := post(t, urls["anna"], form{task: "practice", kind: "note"}, map[string]any{"topic": topic, "reason": note}); status != 200 {
+			t.Error(said)
+		}
 	}
 	read(t, urls["anna"]) // draws nothing from the queue of failures, which depends on this task
 	hidden := regexp.MustCompile(`gpt_5|claude|gemini|deepseek|kimi|glm_4|zero_shot|few_shot|F_0\d\d`)
@@ -354,7 +356,7 @@ func TestPanelStudyIsCodedDecidedAndDeposited(t *testing.T) {
 
 	ok(t, "soundness", "appendix", study, "--out", filepath.Join(dir, "appendices"))
 	for name, want := range map[string][]string{
-		"E1_calibration_memo.md":         {"3 practice items in 1 session", "P_001", "Standards are a matter of degree.", "Ten minutes a fragment."},
+		"E1_calibration_memo.md":         {"3 practice items in 1 session", "P_001", "Standards are a matter of degree.", "Ten minutes a fragment.", "| 1 | 20", "| P_001 | P_003 | 3 | 0 | 0 | 0 |", "| Tired. |"},
 		"F1_execution_log.md":            {"| 1 |", "| 2 |"},
 		"H1_performance.md":              {"Executive summary", "glm_4_7"},
 		"H3_failure_patterns.md":         {"Signature of the failures of gpt_5", "reads the title only", "Codes that occur together"},

@@ -134,11 +134,15 @@ func withSure(units, judged, sure Judged, level float64) (JudgedRate, error) {
 		return JudgedRate{Judge: math.NaN(), People: math.NaN(), Value: math.NaN(), SE: math.NaN(), DF: math.NaN(), CI: undefinedInterval(level), Undefined: "the judge judged no unit"}, nil
 	}
 	r, err := CorrectedRate(judged, Judged{}, level)
-	if err != nil || r.Undefined != "" {
+	if err != nil {
 		return r, err
 	}
 	all, rest := float64(len(units.Judge)), float64(len(sure.Judge))
 	weight, m := 1-rest/all, mean(sure.Human)
+	r.Judge = weight*r.Judge + (1-weight)*m
+	if r.Undefined != "" {
+		return r, nil
+	}
 	between := r.Value - m
 	own := map[int]float64{} // contributions of the judged units by cluster
 	for k, c := range judged.clusters() {
@@ -162,7 +166,7 @@ func withSure(units, judged, sure Judged, level float64) (JudgedRate, error) {
 	rare := newLabelled(sure.Human, sure.Human, sure.Cluster, 1).rare(make([]float64, len(sure.Human)))
 	r.unseen *= weight * weight
 	r.parts, r.added = parts, weight*weight*r.added+(1-weight)*(1-weight)*rare.label
-	r.Judge, r.Value = weight*r.Judge+(1-weight)*m, weight*r.Value+(1-weight)*m
+	r.Value = weight*r.Value + (1-weight)*m
 	variance := r.added
 	for _, x := range parts {
 		variance += x * x

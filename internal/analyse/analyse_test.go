@@ -319,6 +319,6 @@ func TestRoundingIsNoWin(t *testing.T) {
 		t.Fatal(err)
 	}
 	if k, ok := a.Comparison("x", "y", "value"); !ok || k.Ties != 2 {
-		t.Errorf("%d wins, %d ties, %d losses", k.Wins, k.Ties, k.Losses)
+		t.Errorf("%v wins, %v ties, %v losses", k.Wins, k.Ties, k.Losses)
 	}
 }

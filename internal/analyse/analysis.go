@@ -498,9 +498,10 @@ type Comparison struct {
 	T     Number `json:"t"`
 	DF    Number `json:"df"`
 	Effect
-	Wins   int `json:"wins"`
-	Ties   int `json:"ties"`
-	Losses int `json:"losses"`
+	// Wins, Ties and Losses are of items: undefined of a difference that people correct, of which only the judge's are known.
+	Wins   Number `json:"wins"`
+	Ties   Number `json:"ties"`
+	Losses Number `json:"losses"`
 	// Beside are other tests that the study asks for. They decide nothing.
 	Beside []Reading `json:"beside,omitempty"`
 	// ByJudge is what the judge alone says, of a difference corrected by people.

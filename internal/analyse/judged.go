@@ -131,6 +131,7 @@ func (c *Collector) differenceByPeople(r *Comparison, k contest, s selection, t 
 	alone.PAdjusted = Undefined()
 	r.MeanA, r.MeanB, r.Diff = Number(d.A.Value), Number(d.B.Value), Number(d.Diff)
 	r.Effect = Effect{Undefined(), Undefined(), Undefined()}
+	r.Wins, r.Ties, r.Losses = Undefined(), Undefined(), Undefined()
 	if t.q.Run.Exploratory() {
 		return nil
 	}
@@ -227,8 +228,9 @@ type Rated struct {
 
 // Ratings are those of one judge.
 type Ratings struct {
-	Judge string
-	Rated []Rated
+	Judge  string
+	Rated  []Rated
+	Beside int // units that people judged and the judge did not
 }
 
 // byArm are the ratings of each arm.
@@ -243,7 +245,9 @@ func (r *Ratings) byArm() map[string][]Rated {
 // JudgeAndPeople compares a judge with people who judged a sample of the same units.
 type JudgeAndPeople struct {
 	Judge      string `json:"judge"`
-	Units      int    `json:"units"` // that the judge judged
+	Units      int    `json:"units"`                          // that the judge judged
+	Beside     int    `json:"people_without_judge,omitempty"` // units that people judged and the judge did not
+	Clusters   int    `json:"clusters"`                       // of the units that both judged; the interval of the agreement is theirs
 	Both       int    `json:"both_yes"`
 	JudgeOnly  int    `json:"judge_only_yes"`
 	PeopleOnly int    `json:"people_only_yes"`
@@ -288,10 +292,11 @@ type CorrectedRate struct {
 // judgeAndPeople returns nil if people judged none of the units. If they differ on all that they
 // judged, it says so and has no measure.
 func judgeAndPeople(r *Ratings, level float64) (*JudgeAndPeople, error) {
-	j := &JudgeAndPeople{Judge: r.Judge, Units: len(r.Rated)}
+	j := &JudgeAndPeople{Judge: r.Judge, Units: len(r.Rated), Beside: r.Beside}
 	byType := map[string]*JudgeErrors{}
 	var arms []string
-	differ := 0
+	var same, units []float64 // of each cluster
+	differ, clusters := 0, numbering{}
 	for _, x := range r.Rated {
 		if x.Differ {
 			differ++
@@ -308,6 +313,14 @@ func judgeAndPeople(r *Ratings, level float64) (*JudgeAndPeople, error) {
 			byType[x.Type] = t
 		}
 		t.N++
+		k := clusters.of(x.Cluster)
+		if k == len(units) {
+			same, units = append(same, 0), append(units, 0)
+		}
+		units[k]++
+		if x.Yes == *x.Human {
+			same[k]++
+		}
 		switch {
 		case x.Yes && *x.Human:
 			j.Both++
@@ -323,7 +336,7 @@ func judgeAndPeople(r *Ratings, level float64) (*JudgeAndPeople, error) {
 	}
 	j.Warnings = leftOut(differ, differ+j.N())
 	switch {
-	case j.N() == 0 && differ == 0:
+	case j.N() == 0 && differ == 0 && j.Beside == 0:
 		return nil, nil
 	case j.N() == 0:
 		j.Agreement, j.AgreeLow, j.AgreeHigh = Undefined(), Undefined(), Undefined()
@@ -336,8 +349,12 @@ func judgeAndPeople(r *Ratings, level float64) (*JudgeAndPeople, error) {
 	}
 	ci := kappa.Interval().Clamp(-1, 1)
 	j.Kappa, j.Low, j.High = Number(kappa.Kappa), Number(ci.Low), Number(ci.High)
-	same := stats.Wilson(j.Both+j.Neither, j.N(), level)
-	j.Agreement, j.AgreeLow, j.AgreeHigh = Number(kappa.Agreement), Number(same.Low), Number(same.High)
+	agreement, err := stats.ProportionOfSums(same, units, float64(j.N()), level)
+	if err != nil {
+		return nil, fmt.Errorf("comparing judge %s with people: %w", r.Judge, err)
+	}
+	j.Clusters = len(units)
+	j.Agreement, j.AgreeLow, j.AgreeHigh = Number(kappa.Agreement), Number(agreement.CI.Low), Number(agreement.CI.High)
 	if kappa.Undefined != "" {
 		j.Warnings = append(j.Warnings, "kappa is undefined: "+kappa.Undefined)
 	}

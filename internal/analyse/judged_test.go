@@ -85,6 +85,37 @@ func TestPeopleDiffer(t *testing.T) {
 	}
 }
 
+// TestAgreementOfClusters: units of an item are judged alike, so that the interval of the agreement
+// is that of items. By hand: Wilson's of 5 of 10 items is 0.237 to 0.763, of 30 of 60 units 0.377 to 0.623.
+func TestAgreementOfClusters(t *testing.T) {
+	m := eval.Metric{Name: "rate", Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems, Binary: true, Judge: eval.JudgeYes}
+	s := &eval.Suite{Name: "judged", Metrics: []eval.Metric{m}, Primary: []string{m.Name}}
+	items := make([]eval.Item, 10)
+	ratings := &analyse.Ratings{Judge: "j", Beside: 3}
+	for i := range items {
+		items[i].ID = fmt.Sprintf("i%02d", i)
+	}
+	arms := []eval.Arm{{ID: "s", Judges: []string{"j"}}}
+	c := analyse.NewCollector(s, items, arms, asListed(items))
+	for i, it := range items {
+		for k := range 6 {
+			human := i%2 == 0
+			ratings.Rated = append(ratings.Rated, analyse.Rated{Rating: eval.Rating{Trial: eval.Trial{Item: it.ID, Arm: "s", Replicate: 1}, Unit: fmt.Sprint(k), Yes: true}, Cluster: it.ID, Human: &human})
+		}
+		c.Add(scored(it.ID, "s", eval.OK, score("", m.Name, 6, 6)))
+	}
+	q := question()
+	q.Run.Items, q.Run.Planned = len(items), len(items)
+	q.Primary, q.Secondary, q.Comparisons, q.Calibration = []string{m.Name}, nil, nil, nil
+	a, err := c.Analyse(q, analyse.Sources{Ratings: ratings})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j := a.JudgeAndPeople; j == nil || j.Agreement != 0.5 || j.Clusters != 10 || j.Beside != 3 || !(j.AgreeLow > 0.19 && j.AgreeLow < 0.24 && j.AgreeHigh > 0.76 && j.AgreeHigh < 0.81) {
+		t.Errorf("%+v", j)
+	}
+}
+
 // TestCorrectedByPeople: estimates and comparisons are those that people's labels correct, so
 // that tables, headlines and rules say the same; what the judge says stands beside them.
 func TestCorrectedByPeople(t *testing.T) {
@@ -102,6 +133,9 @@ func TestCorrectedByPeople(t *testing.T) {
 		}
 		a := judgedStudy(t, m, 600, 300)
 		c, _ = a.Comparison("v", "s", "rate")
+		if c.Wins.Defined() || c.Ties.Defined() || c.Losses.Defined() || c.D.Defined() { // of the judge alone
+			t.Errorf("%s: what people did not correct stays: %+v", use, c)
+		}
 		if c.ByJudge == nil || math.Abs(float64(c.ByJudge.Diff)) < 0.1 || !(math.Abs(float64(c.Diff)-sign*0.056) <= 0.1) || !strings.Contains(c.Method, "prediction-powered") ||
 			!(c.Low < c.Diff && c.Diff < c.High) || (float64(c.P) < 0.05) != (c.Low > 0 || c.High < 0) {
 			t.Errorf("%s: %+v", use, c)

@@ -129,6 +129,64 @@ func TestNothingElseIsShown(t *testing.T) {
 	}
 }
 
+// without shows exhibits that have an answer in no form, and no pages.
+type without struct{ corpus }
+
+func (without) Show(eval.Trial) (eval.Exhibit, error) { return eval.Exhibit{Lead: "the request"}, nil }
+
+// An answer of which there is nothing to show is said to be empty, as one of a pair is, and an item
+// of which the task shows nothing is not shown.
+func TestNothingToShow(t *testing.T) {
+	task := study.Task{Name: "t", Of: "trial", Show: []string{"lead", "answer"}, Ask: label.Ask}.Full()
+	shown, err := show(task, without{}, Subject{Item: "i", Arm: "a", Replicate: 1}, false)
+	if err != nil || len(shown.rows) != 1 || shown.rows[0].Columns()[0].Lines[0].Text != "(empty)" || len(shown.Parts) != 0 {
+		t.Errorf("%+v, %v", shown, err)
+	}
+	task = study.Task{Name: "t", Of: "item", Show: []string{"pages", "gold"}, Ask: label.Ask}.Full()
+	task.Show = []string{"pages"}
+	if shown, err := show(task, without{}, Subject{Item: "i"}, false); err == nil || !strings.Contains(err.Error(), "there is nothing to see: the task shows only pages") {
+		t.Errorf("%+v, %v", shown, err)
+	}
+}
+
+// renamed is a corpus whose answers have names of their own for units.
+type renamed struct{ corpus }
+
+func (r renamed) Show(t eval.Trial) (eval.Exhibit, error) {
+	x, err := r.corpus.Show(t)
+	x.Rows[1].Own = "item 1"
+	return x, err
+}
+
+// People are shown the name that a unit has in the answer, and what they said beside the name that
+// older versions showed stays valid.
+func TestNamesOfUnits(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	for _, task := range []study.Task{
+		{Name: "t", Kind: "claim", Arms: []string{"secret-arm"}, Draw: 1},
+		{Name: "t", Of: "trial", Show: []string{"answer"}, Arms: []string{"secret-arm"}, Draw: 1, Ask: label.Ask},
+	} {
+		p := at(t, &clock)
+		d := openOf(t, p, task, renamed{corpus{2}}, "anna")
+		said := ""
+		for _, s := range d.queue.Subjects {
+			shown, _, err := d.see(slot{s, passFirst})
+			if err != nil {
+				t.Fatal(err)
+			}
+			old := shown
+			shown.About = ""
+			said += string(encoded(shown)) + d.name(s)
+			if old.Unit = s.Unit; !newFreshness(d.task, d.source).has(&Event{Subject: &s, Shown: old.Hash()}) {
+				t.Errorf("an answer beside the name %s is not valid", s.Unit)
+			}
+		}
+		if strings.Contains(said, "u2") || !strings.Contains(said, "item 1") {
+			t.Errorf("people are shown %s", said)
+		}
+	}
+}
+
 func at(t *testing.T, clock *time.Time) Place {
 	dir := t.TempDir()
 	return Place{Study: "s", Dir: filepath.Join(dir, "annotations"), Ledger: filepath.Join(dir, ledger.Name), Seed: 7, Now: func() time.Time { return *clock }}

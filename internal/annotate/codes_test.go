@@ -10,21 +10,45 @@ import (
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
+// coding is an answer to the questions of a failure.
+func coding(t *testing.T, primary, secondary, tertiary, emergent string) *Event {
+	a := Answer{}
+	for name, value := range map[string]string{"primary": primary, "secondary": secondary, "tertiary": tertiary, "emergent": emergent} {
+		if value != "" {
+			data, err := json.Marshal(value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a[name] = jsontext.Value(data)
+		}
+	}
+	return &Event{Answer: a}
+}
+
+// People must decide between the names of new codes as between codes.
+func TestNamesOfNewCodesDiffer(t *testing.T) {
+	task := study.Task{Kind: "failure", Labels: []string{"F1.1", "F2.2", "emergent"}}.Full()
+	for name, test := range map[string]struct {
+		a, b *Event
+		want bool
+	}{
+		"one name":               {coding(t, "emergent", "", "", "Tone"), coding(t, "emergent", "", "", " tone "), false},
+		"two names":              {coding(t, "emergent", "", "", "tone"), coding(t, "emergent", "", "", "terms"), true},
+		"a name and none":        {coding(t, "F1.1", "emergent", "", "tone"), coding(t, "F1.1", "emergent", "", ""), true},
+		"names of no code":       {coding(t, "F1.1", "", "", "tone"), coding(t, "F1.1", "", "", "terms"), false},
+		"codes in another order": {coding(t, "F1.1", "F2.2", "", ""), coding(t, "F2.2", "F1.1", "", ""), true},
+	} {
+		if got := differ(task, nil, test.a, test.b); got != test.want {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+}
+
 // Sets of codes are compared in any place: two people who give the same codes in another
 // order agree on them.
 func TestCodeSets(t *testing.T) {
 	coded := func(primary, secondary, tertiary, emergent string) *Event {
-		a := Answer{}
-		for name, value := range map[string]string{"primary": primary, "secondary": secondary, "tertiary": tertiary, "emergent": emergent} {
-			if value != "" {
-				data, err := json.Marshal(value)
-				if err != nil {
-					t.Fatal(err)
-				}
-				a[name] = jsontext.Value(data)
-			}
-		}
-		return &Event{Answer: a}
+		return coding(t, primary, secondary, tertiary, emergent)
 	}
 	task, primary := study.Task{Kind: "failure"}, &study.Question{Name: "primary"}
 	for name, test := range map[string]struct {

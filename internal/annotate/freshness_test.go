@@ -96,6 +96,16 @@ func TestReplacedTexts(t *testing.T) {
 			t.Errorf("%s of round %d is used: %s", v.Trial.Item, v.Round, v.Data)
 		}
 	}
+	shows := &counting{corpus: corpus{6}}
+	fresh := newFreshness(task, shows)
+	for _, unit := range []string{"", "u1", "u2"} { // units of one answer
+		fresh.of(side{Subject{Item: "i00", Arm: "secret-arm", Replicate: 1, Unit: unit}, false})
+	}
+	fresh.forget(Subject{Item: "i00"})
+	fresh.of(side{Subject{Item: "i00"}, false})
+	if shows.n != 2 {
+		t.Errorf("an answer and an item are shown %d times, want once each", shows.n)
+	}
 	carl.source, carl.fresh = now, newFreshness(task, now)
 	if open, err := decidable(carl); err != nil || len(open) != 0 {
 		t.Errorf("%d answers to replaced texts can be decided: %v", len(open), err)
@@ -190,4 +200,15 @@ func TestEmptiedDraft(t *testing.T) {
 			t.Errorf("draft %v: nothing filled in %v, status %d", answer, empty, w.Code)
 		}
 	}
+}
+
+// counting counts how often it shows anything.
+type counting struct {
+	corpus
+	n int
+}
+
+func (c *counting) Show(t eval.Trial) (eval.Exhibit, error) {
+	c.n++
+	return c.corpus.Show(t)
 }

@@ -386,7 +386,7 @@ func (s *Server) notes(w http.ResponseWriter, _ *http.Request, d *desk) error {
 // items often name a split, a difficulty or a label.
 func (d *part) name(s Subject) string {
 	name := fmt.Sprintf("subject %d", 1+slices.Index(d.order(passFirst), s))
-	if s.Unit != "" {
+	if s.Unit != "" && s.Arm == "" { // that of an answer's unit can say what gold has
 		name += " · " + s.Unit
 	}
 	return name

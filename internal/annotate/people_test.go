@@ -317,7 +317,7 @@ func TestAutomaticAgreement(t *testing.T) {
 	r.Everyone[1].given = w.given
 	waits := source
 	waits.err = errors.New("run r is unfinished")
-	r.fresh.source = waits
+	r.fresh = newFreshness(task, waits)
 	list, err = r.Agreements()
 	if err != nil || len(list) != 1 || list[0].Automatic || fmt.Sprint(r.Uncompared) != "[q: people and the automatic result: nothing to compare: run r is unfinished]" {
 		t.Errorf("%v, not compared %q, %v", list, r.Uncompared, err)

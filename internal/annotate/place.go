@@ -388,7 +388,8 @@ func candidates(t study.Task, source Source) ([][]Subject, error) {
 				return nil, err
 			}
 			group = nil
-			for _, s.Unit = range claimed(t, x) {
+			for _, u := range claimed(t, x) {
+				s.Unit = u.ID
 				group = append(group, s)
 			}
 		}

@@ -132,8 +132,11 @@ func same(t study.Task, source GoldMaker, q *study.Question, a, b *Event) (bool,
 }
 
 // differ reports whether people must decide between two answers. A text does only if it is the first
-// question, and any passage may show a value of gold. Gold that cannot be compared differs.
+// question or names a new code, and any passage may show a value of gold. Gold that cannot be compared differs.
 func differ(t study.Task, source GoldMaker, a, b *Event) bool {
+	if !slices.Equal(a.Answer.codes(), b.Answer.codes()) {
+		return true
+	}
 	if q := t.Ask[0]; q.Type == "text" && wrote(a, q) != wrote(b, q) {
 		return true
 	}
@@ -203,7 +206,7 @@ func letter(i int) string { return string(rune('A' + i)) }
 // be corrected and answers asked anew after people judged them.
 type freshness struct {
 	task   study.Task
-	source Source
+	source *remembered
 	now    map[side]current
 }
 
@@ -220,7 +223,33 @@ type current struct {
 }
 
 func newFreshness(t study.Task, source Source) *freshness {
-	return &freshness{t, source, map[side]current{}}
+	return &freshness{t, &remembered{Source: source}, map[side]current{}}
+}
+
+// remembered shows an answer once for its many units.
+type remembered struct {
+	Source
+	shown map[eval.Trial]exhibited
+}
+
+type exhibited struct {
+	eval.Exhibit
+	err error
+}
+
+// mostRemembered bounds the memory that exhibits with their documents take.
+const mostRemembered = 64
+
+func (r *remembered) Show(t eval.Trial) (eval.Exhibit, error) {
+	x, known := r.shown[t]
+	if !known {
+		if len(r.shown) == mostRemembered || r.shown == nil {
+			r.shown = map[eval.Trial]exhibited{}
+		}
+		x.Exhibit, x.err = r.Source.Show(t)
+		r.shown[t] = x
+	}
+	return x.Exhibit, x.err
 }
 
 // of looks at a side once.
@@ -242,6 +271,7 @@ func (f *freshness) forget(s Subject) {
 	for _, swapped := range []bool{false, true} {
 		delete(f.now, side{s, swapped})
 	}
+	f.source.shown = nil
 }
 
 // gone reports whether there is no answer to judge any more.
@@ -377,7 +407,7 @@ func (p Place) Result(t study.Task, source Source) (*Result, error) {
 
 // part is a person's part of the task.
 func (r *Result) part(w *Work) *part {
-	return &part{task: r.Task, source: r.fresh.source, queue: r.queue, work: w, first: w.Person == cmp.Or(r.first, r.Everyone[0].Person), gone: r.gone}
+	return &part{task: r.Task, source: r.fresh.source.Source, queue: r.queue, work: w, first: w.Person == cmp.Or(r.first, r.Everyone[0].Person), gone: r.gone}
 }
 
 // Discrepancies lists the subjects that a person answered differently in the second round.

@@ -182,6 +182,10 @@ func forms(t study.Task, source Shower, s Subject, swapped bool) (list []Shown, 
 			return nil, err
 		}
 		list = append(list, shown)
+		if shown.Unit != s.Unit {
+			shown.Unit = s.Unit
+			list = append(list, shown)
+		}
 		shown.About = ""
 		list = append(list, shown)
 		if slices.Equal(t.Show, former.Show) && len(t.Criteria) == 0 {
@@ -209,8 +213,13 @@ func show(t study.Task, source Shower, s Subject, swapped bool) (shown Shown, er
 		return shown, err
 	}
 	x, err := source.Show(s.trial())
-	if err == nil && t.Of == "unit" && s.Arm != "" && !slices.Contains(claimed(t, x), s.Unit) {
-		err = fmt.Errorf("the answer says nothing of it: %w", eval.ErrGone)
+	if err == nil && t.Of == "unit" && s.Arm != "" {
+		units := claimed(t, x)
+		if i := slices.IndexFunc(units, func(u eval.JudgedUnit) bool { return u.ID == s.Unit }); i >= 0 {
+			shown.Unit = units[i].Name
+		} else {
+			err = fmt.Errorf("the answer says nothing of it: %w", eval.ErrGone)
+		}
 	}
 	if err != nil {
 		return shown, err
@@ -236,7 +245,14 @@ func show(t study.Task, source Shower, s Subject, swapped bool) (shown Shown, er
 		shown.add(Part{Name: "Gold", Text: goldText(x, s)})
 	}
 	if s.Other == "" {
-		shown.add(answerParts(x, s, shows)...)
+		parts := answerParts(x, s, shows)
+		shown.add(parts...)
+		if len(parts) == 0 && s.Arm != "" && (shows("answer") || shows("quote") || shows("raw")) {
+			shown.rows = append(shown.rows, row{Name: "Answer", Texts: []string{""}}) // says that it is empty
+		}
+		if len(t.Show) > 0 && s.Unit == "" && shown.Lead == "" && len(shown.Pages)+len(shown.rows) == 0 {
+			return shown, fmt.Errorf("there is nothing to see: the task shows only %s", strings.Join(t.Show, ", "))
+		}
 		return shown, nil
 	}
 	y, err := source.Show(s.second().trial())
@@ -268,14 +284,9 @@ func show(t study.Task, source Shower, s Subject, swapped bool) (shown Shown, er
 }
 
 // claimed lists the units of an answer that people can judge.
-func claimed(t study.Task, x eval.Exhibit) (units []string) {
+func claimed(t study.Task, x eval.Exhibit) []eval.JudgedUnit {
 	quoted := x.Quotes() && slices.Contains(t.Show, "quote")
-	for _, r := range x.Judged() {
-		if r.Quote != "" || !quoted {
-			units = append(units, r.ID)
-		}
-	}
-	return units
+	return slices.DeleteFunc(x.Judged(), func(u eval.JudgedUnit) bool { return u.Quote == "" && quoted })
 }
 
 // goldText is the gold of a subject, a line for each unit.
@@ -302,7 +313,7 @@ func answerParts(x eval.Exhibit, s Subject, shows func(string) bool) (parts []Pa
 		}
 		name := ""
 		if s.Unit == "" && len(units) > 1 {
-			name = r.ID + ": "
+			name = r.Name + ": "
 		}
 		answers = append(answers, name+r.Answer)
 		if r.Quote != "" {

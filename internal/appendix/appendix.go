@@ -215,6 +215,9 @@ func memos(results []*annotate.Result) (parts []report.Part) {
 				t.Row(row...)
 			}
 			parts = append(parts, report.Part{Table: t})
+			if log := sessionLog("Sessions", w); len(log.Rows) > 0 {
+				parts = append(parts, report.Part{Table: log})
+			}
 			for _, a := range answers {
 				for _, q := range r.Task.Ask { // conditional texts, such as notes on boundary cases
 					if words := a.Answer.Text(q.Name); q.When != "" && q.Type == "text" && words != "" {
@@ -241,21 +244,25 @@ func orNothing(parts []report.Part, otherwise string) []report.Part {
 func sessions(results []*annotate.Result) (parts []report.Part) {
 	for _, r := range results {
 		for _, w := range r.Everyone {
-			t := &eval.Table{Title: r.Task.Title + ": " + w.Person, Columns: []string{"session", "date", "first item", "last item", "items", "second round", "decisions", "breaks", "active, min", "observations"}}
-			for _, s := range w.Sessions() {
-				first, last := "–", "–"
-				if n := len(s.Items); n > 0 {
-					first, last = s.Items[0].Blind(), s.Items[n-1].Blind()
-				}
-				t.Row(eval.Count(s.Number), eval.Text(s.Start.UTC().Format(time.DateOnly)), eval.Text(first), eval.Text(last), eval.Count(len(s.Items)), eval.Count(s.Again), eval.Count(s.Decisions),
-					eval.Count(s.Breaks), eval.Quantity(eval.Number(s.Active.Minutes())), eval.Text(s.Note))
-			}
-			if len(t.Rows) > 0 {
+			if t := sessionLog(r.Task.Title+": "+w.Person, w); len(t.Rows) > 0 {
 				parts = append(parts, report.Part{Table: t})
 			}
 		}
 	}
 	return orNothing(parts, "Nobody has answered yet.")
+}
+
+func sessionLog(title string, w *annotate.Work) *eval.Table {
+	t := &eval.Table{Title: title, Columns: []string{"session", "date", "first item", "last item", "items", "second round", "decisions", "breaks", "active, min", "observations"}}
+	for _, s := range w.Sessions() {
+		first, last := "–", "–"
+		if n := len(s.Items); n > 0 {
+			first, last = s.Items[0].Blind(), s.Items[n-1].Blind()
+		}
+		t.Row(eval.Count(s.Number), eval.Text(s.Start.UTC().Format(time.DateOnly)), eval.Text(first), eval.Text(last), eval.Count(len(s.Items)), eval.Count(s.Again), eval.Count(s.Decisions),
+			eval.Count(s.Breaks), eval.Quantity(eval.Number(s.Active.Minutes())), eval.Text(s.Note))
+	}
+	return t
 }
 
 // secondRounds compare the rounds of each person.

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -476,6 +477,11 @@ type ExhibitRow struct {
 	GoldEvidence string `json:"-"`
 	// ID names the unit in verdicts, if Unit does not: see [Exhibit.Judged].
 	ID string `json:"-"`
+	// Own names the unit for people who judge, if Unit says what gold has.
+	Own string `json:"-"`
+	// Place is that of the unit in the answer, if rows stand in an order that says what is wrong, and
+	// below 0 if the answer has no such unit.
+	Place int `json:"-"`
 }
 
 // Quotes reports whether quotes are the answer's: in rows with IDs they are the judge's.
@@ -485,7 +491,7 @@ func (x Exhibit) Quotes() bool {
 
 // A JudgedUnit is a unit of an answer as people judge it.
 type JudgedUnit struct {
-	ID, Answer, Quote string
+	ID, Name, Answer, Quote string // the name is what people are shown
 }
 
 // Judged returns the units of an answer that people can judge: rows with an answer. If a
@@ -493,13 +499,15 @@ type JudgedUnit struct {
 // answer. Their quote is the judge's, which people who check the judge must not see.
 func (x Exhibit) Judged() (list []JudgedUnit) {
 	named := !x.Quotes()
-	for _, r := range x.Rows {
+	rows := slices.Clone(x.Rows)
+	slices.SortStableFunc(rows, func(a, b ExhibitRow) int { return a.Place - b.Place })
+	for _, r := range rows {
 		switch {
-		case r.Answer == "" || named && r.ID == "":
+		case r.Answer == "" || r.Place < 0 || named && r.ID == "":
 		case named:
-			list = append(list, JudgedUnit{ID: r.ID, Answer: r.Unit + ": " + r.Answer})
+			list = append(list, JudgedUnit{r.ID, r.ID, r.Unit + ": " + r.Answer, ""})
 		default:
-			list = append(list, JudgedUnit{r.Unit, r.Answer, r.Quote})
+			list = append(list, JudgedUnit{r.Unit, cmp.Or(r.Own, r.Unit), r.Answer, r.Quote})
 		}
 	}
 	return list

@@ -33,11 +33,16 @@ var cases = []struct {
 	{"inspect-same", "inspect", []string{"inspect-0.3.285/old.json", "inspect-0.3.285/old.eval"}},
 	{"lm-eval", "lm-eval", []string{"lm-eval-0.4.13/dummy1/samples_sums_2026-11-26T19-10-01.105301.jsonl", "lm-eval-0.4.13/dummy2/samples_sums_2026-11-26T19-10-18.726801.jsonl"}},
 	{"lm-eval-tasks", "lm-eval", []string{"lm-eval-0.4.13/dummy1/samples_sums_2026-11-26T19-10-01.105301.jsonl", "lm-eval-0.4.13/dummy1/samples_words_2026-11-26T19-10-01.105301.jsonl"}},
+	{"lm-eval-perplexity", "lm-eval", []string{"lm-eval-0.4.13/lam1/samples_lam_2026-11-30T20-21-25.248746.jsonl", "lm-eval-0.4.13/lam2/samples_lam_2026-11-30T20-22-26.362186.jsonl"}},
 	{"promptfoo-json", "promptfoo", []string{"promptfoo-0.121.20/results.json"}},
 	{"promptfoo-jsonl", "promptfoo", []string{"promptfoo-0.121.20/results.jsonl"}},
+	{"promptfoo-judge-json", "promptfoo", []string{"promptfoo-0.123.1/results.json"}},
+	{"promptfoo-judge-jsonl", "promptfoo", []string{"promptfoo-0.123.1/results.jsonl"}},
 	{"deepeval", "deepeval", []string{"deepeval-4.3.1/old.json", "deepeval-4.3.1/new.json"}},
 	{"eee", "eee", []string{"eee-0.3/small.json", "eee-0.3/small_samples.jsonl", "eee-0.3/large_samples.jsonl"}},
+	{"eee-inspect", "eee", []string{"eee-0.3.0/old.json", "eee-0.3.0/old_samples.jsonl", "eee-0.3.0/new.json", "eee-0.3.0/new_samples.jsonl"}},
 	{"nemo", "nemo", []string{"nemo/base", "nemo/candidate/results.jsonl"}},
+	{"nemo-errors", "nemo", []string{"nemo-0.3.0/small", "nemo-0.3.0/large"}},
 	{"harbor", "harbor", []string{"harbor/job-a", "harbor/job-b"}},
 }
 
@@ -81,8 +86,17 @@ func TestGolden(t *testing.T) {
 			}
 		})
 	}
-	if a, b := read(t, "testdata/golden/promptfoo-json", "scores.jsonl"), read(t, "testdata/golden/promptfoo-jsonl", "scores.jsonl"); a != b {
-		t.Error("the two formats of promptfoo give other scores")
+	for name, lacks := range map[string]int{"promptfoo": 0, "promptfoo-judge": 1} { // lines of .json
+		lines := read(t, "testdata/golden/"+name+"-jsonl", "scores.jsonl")
+		n := strings.Count(lines, "\n") - lacks
+		for line := range strings.Lines(read(t, "testdata/golden/"+name+"-json", "scores.jsonl")) {
+			if n--; !strings.Contains(lines, line) {
+				t.Errorf("the two formats of promptfoo give other scores: %s", line)
+			}
+		}
+		if n != 0 {
+			t.Errorf("%s.json lacks %d lines", name, n)
+		}
 	}
 }
 
@@ -282,6 +296,9 @@ func TestFilesOfOneArm(t *testing.T) {
 	record := func(sample, result string, score float64) string {
 		return fmt.Sprintf(`{"schema_version": "0.3.0", "model_id": "m", "evaluation_name": "e", "evaluation_result_id": %q, "sample_id": %q, "evaluation": {"score": %v}}`+"\n", result, sample, score)
 	}
+	failed := func(sample string) string {
+		return strings.Replace(record(sample, "", 0), `"evaluation":`, `"error": "overloaded", "evaluation":`, 1)
+	}
 	log := func(model string) string {
 		return fmt.Sprintf(`{"version": 2, "status": "success", "eval": {"task": "t", "model": %q}, "samples": [{"id": "1", "epoch": 1, "scores": {"s": {"value": 1}}}]}`, model)
 	}
@@ -305,7 +322,19 @@ func TestFilesOfOneArm(t *testing.T) {
 			{"a.json", `{"schema_version": "0.3.0", "evaluation_results": [{"evaluation_result_id": "r1", "evaluation_name": "e", "metric_config": {"metric_name": "exact"}}, {"evaluation_result_id": "r2", "evaluation_name": "e", "metric_config": {"metric_name": "f1"}}]}`},
 			{"a.jsonl", record("1", "r1", 1) + record("2", "r1", 0) + record("2", "r2", 0.5) + record("1", "r2", 0.25) + record("1", "r1", 0)}},
 			want: []string{"m 1 1 2", "m 2 1 2", "m 1 2 1"}},
-		{name: "two metrics without names", format: "eee", files: []file{{"a.jsonl", record("1", "r1", 1) + record("1", "r2", 1)}}, err: "a.jsonl:2: e has several results, and no aggregate says which metric"},
+		{name: "two metrics without names", format: "eee", files: []file{{"a.jsonl", record("1", "r1", 1) + record("1", "r2", 1)}}, err: "a.jsonl:1: e has several results, and no aggregate says which metric"},
+		{name: "a failed sample before and behind the others", format: "eee", files: []file{
+			{"a.json", `{"schema_version": "0.3.0", "evaluation_results": [{"evaluation_result_id": "r1", "evaluation_name": "e", "metric_config": {"metric_name": "exact"}}, {"evaluation_result_id": "r2", "evaluation_name": "e", "metric_config": {"metric_name": "f1"}}]}`},
+			{"a.jsonl", failed("0") + failed("1") + record("1", "r1", 1) + record("1", "r2", 0.5) + failed("2")}},
+			want: []string{"m 0 1 0", "m 1 1 0", "m 1 2 2", "m 2 1 0"}},
+		{name: "a record of no result", format: "eee", files: []file{
+			{"a.json", `{"schema_version": "0.3.0", "evaluation_results": [{"evaluation_result_id": "r1", "evaluation_name": "e"}]}`},
+			{"a.jsonl", record("1", "r1", 1) + record("2", "", 0)}}, err: "a.jsonl:2: e has results with an evaluation_result_id, and this record has none"},
+		{name: "an id of two metrics", format: "eee", files: []file{
+			{"a.json", `{"schema_version": "0.3.0", "evaluation_results": [{"evaluation_result_id": "r1", "evaluation_name": "e", "metric_config": {"metric_name": "exact"}}]}`},
+			{"b.json", `{"schema_version": "0.3.0", "evaluation_results": [{"evaluation_result_id": "r1", "evaluation_name": "e", "metric_config": {"metric_name": "f1"}}]}`},
+			{"a.jsonl", record("1", "r1", 1)}}, err: `a.jsonl:1: the aggregates name several metrics for the result "r1" of e`},
+		{name: "other results in another file", format: "eee", files: []file{{"a.jsonl", record("1", "r1", 1)}, {"b.jsonl", record("1", "r2", 1)}}, err: "a.jsonl:1: e has several results, and no aggregate says which metric"},
 		{name: "jobs of one name", format: "harbor", files: []file{{"x/job/t/result.json", trial}, {"y/job/t/result.json", trial}, {"z/job/t/result.json", trial}}, from: []string{"x/job", "y/job", "z/job"},
 			want: []string{"a t 1 1", "a-2 t 1 1", "a-3 t 1 1"}},
 		{name: "a job with the name of a pattern", format: "harbor", files: []file{{"j[ab]/t/result.json", trial}, {"ja/t/result.json", strings.Replace(trial, `"t"`, `"u"`, 1)}, {"j[ab]/notes.txt", "x"}}, from: []string{"j[ab]"}, want: []string{"a t 1 1"}},
@@ -382,9 +411,6 @@ func TestColumnsStayApart(t *testing.T) {
 	scorers := func(scorers, samples string) string {
 		return strings.Replace(log("t", samples), `"model": "m"`, `"model": "m", "scorers": [`+scorers+`]`, 1)
 	}
-	nemo := func(problem int, details, also string) string {
-		return fmt.Sprintf(`{"problem_idx": %d, "reward": 0.0, %s"scoring_details": {%s}}`+"\n", problem, also, details)
-	}
 	const used = `{"id": "1", "epoch": 1, "scores": {"s": {"value": 1}}, "model_usage": {"m": {"input_tokens": 10, "output_tokens": 5, "total_cost": 0.25}}, "role_usage": {}}`
 	const scored = `{"id": "1", "epoch": 1, "metadata": {"match": 1, "task": "algebra", "meta match": 2}, "scores": {"match": {"value": "I"}, "task": {"value": 1}, "meta_match": {"value": 0.5}}}`
 	const other = `{"id": "2", "epoch": 1, "metadata": {"match": 1}, "scores": {"other": {"value": 1}}}`
@@ -425,11 +451,6 @@ func TestColumnsStayApart(t *testing.T) {
 		{"two graders of one name", "inspect", map[string]string{"a.json": scorers(`{"name": "model_graded_qa", "options": {"model": "g"}}, {"name": "model_graded_qa", "options": {"model": "h"}}, {"name": "a"}`,
 			`{"id": "1", "epoch": 1, "scores": {"a": {"value": 0.5}, "model_graded_qa": {"value": "C"}, "model_graded_qa1": {"value": "I"}}}`)}, []map[string]any{
 			{"item": "1", "model_graded_qa": 1.0, "model_graded_qa1": 0.0, "a": 0.5}}},
-		{"rewards of what failed", "nemo", map[string]string{"a.jsonl": nemo(0, `"error": "503 overloaded", "error_category": "infra_error"`, "") + nemo(1, `"error_category": "system"`, "") + nemo(2, `"error": "no_sandbox"`, `"latency_ms": 1500, `) +
-			nemo(3, `"method": "exact", "judge": {"error": "TimeoutError: x"}, "scorer:f1": {"error": "boom"}, "scorer:words": {"correct": true}`, `"scorer_rewards": {"scorer:f1": 0.0, "scorer:words": 1.0}, `) + nemo(4, `"judge": {"normalized": 0.0, "parse_error": true}`, "") +
-			nemo(5, `"method": "exact", "judge": {"score": 0}`, "")}, []map[string]any{
-			{"item": "0", "error": "503 overloaded"}, {"item": "1", "error": "system"}, {"item": "2", "reward": nil, "unscored_reward": "no_sandbox", "latency": 1.5},
-			{"item": "3", "reward": nil, "unscored_reward": "TimeoutError: x", "f1": nil, "unscored_f1": "boom", "words": 1.0}, {"item": "4", "reward": nil, "unscored_reward": "the answer of the judge cannot be read"}, {"item": "5", "reward": 0.0}}},
 		{"named scores", "promptfoo", map[string]string{"a.jsonl": `{"prompt": {"raw": "p"}, "provider": {"id": "x"}, "vars": {}, "success": true, "score": 1, "namedScores": {"score": 0.25, "pass": 0.5}}`}, []map[string]any{
 			{"pass": 1.0, "score": 1.0, "pass_2": 0.5, "score_2": 0.25}}},
 	} {
@@ -570,6 +591,16 @@ func TestNotes(t *testing.T) {
 	eee := func(model, id string) string {
 		return fmt.Sprintf(`{"schema_version": "0.3.0", "model_id": %q, "evaluation_name": "e", "sample_id": %q, "sample_hash": "h", "evaluation": {"score": 1}}`+"\n", model, id)
 	}
+	aggregate := func(of, id, metric string) string {
+		config := fmt.Sprintf(`{"metric_name": %q}`, metric)
+		if metric == "F1" {
+			config = fmt.Sprintf(`{"metric_name": "F1", "metric_id": "id.%s"}`, id)
+		}
+		return fmt.Sprintf(`{"schema_version": "0.3.0", "evaluation_id": %q, "evaluation_results": [{"evaluation_result_id": %q, "evaluation_name": "e", "metric_config": %s}]}`, of, id, config)
+	}
+	result := func(of, id string) string {
+		return strings.Replace(eee(of, "1"), `"evaluation":`, fmt.Sprintf(`"evaluation_id": %q, "evaluation_result_id": %q, "evaluation":`, of, id), 1)
+	}
 	bias := func(scores ...string) string {
 		var cases []string
 		for i, s := range scores {
@@ -582,7 +613,6 @@ func TestNotes(t *testing.T) {
 	}
 	const trial = `{"task_name": "t", "agent_info": {"name": "a"}, "verifier_result": {"rewards": {"reward": 1}}}`
 	excepted := func(also string) string { return strings.TrimSuffix(trial, "}") + ", " + also + "}" }
-	const ll = `{"doc_id": 1, "doc_hash": "h", "filter": "none", "metrics": ["ppl"], "ppl": -0.25}`
 	const low, high, at, other = `"score": 0.2, "success": true`, `"score": 0.9, "success": true`, `"score": 0.5, "success": true`, `"score": 0.9, "success": false`
 	for _, c := range []struct {
 		name, format string
@@ -614,16 +644,27 @@ func TestNotes(t *testing.T) {
 			note: "1 score unscored: grader_failed\n1 score unscored: no score in the data\n1 score unscored: no_response\n1 score unscored: the score is no number: x\n1 score unscored: the score is not a number\n"},
 		{name: "a version behind the results", format: "promptfoo", files: []string{"a.json"}, contents: map[string]string{"a.json": `{"results": {"results": [{"prompt": {"raw": "p"}, "provider": {"id": "x"}, "vars": {}, "success": true, "score": 1}], "version": 3}}`}, has: `"score":1`},
 		{name: "an unknown version behind the results", format: "promptfoo", files: []string{"a.json"}, contents: map[string]string{"a.json": `{"results": {"results": [], "version": 9}}`}, err: "a.json: version 9 of the results: want version 3"},
+		{name: "a grader that failed", format: "promptfoo", files: []string{"a.jsonl"}, contents: map[string]string{"a.jsonl": `{"prompt": {"raw": "p"}, "provider": {"id": "x"}, "vars": {}, "success": false, "score": 0.5, "namedScores": {"has": 1, "rubric": 0.5, "set": 0.5, "a": 0}, "gradingResult": {"componentResults": [` +
+			`{"score": 1, "assertion": {"metric": "rubric"}}, {"score": 0, "reason": "overloaded", "assertion": {"metric": "rubric"}, "metadata": {"graderError": true}}, {"score": 1, "assertion": {"metric": "has"}, "metadata": null}, {"assertion": {"metric": "{{x}}"}}, null]}}`},
+			note: "5 scores unscored: overloaded", has: `"has":1,`},
+		{name: "a grader that failed and has no metric", format: "promptfoo", files: []string{"a.jsonl"}, contents: map[string]string{"a.jsonl": `{"prompt": {"raw": "p"}, "provider": {"id": "x"}, "vars": {}, "success": false, "score": 0.5, "namedScores": {"has": 1}, "gradingResult": {"componentResults": [{"score": 1, "assertion": {"metric": "has"}}, {"assertion": {"type": "llm-rubric"}, "metadata": {"graderError": true}}]}}`},
+			note: "2 scores unscored: the grader failed", has: `"has":1,`},
+		{name: "a metric that is no mean", format: "lm-eval", files: []string{"samples_t_1.jsonl"}, contents: map[string]string{"samples_t_1.jsonl": `{"doc_id": 1, "doc_hash": "h", "filter": "none", "metrics": ["f"], "f": 1}`, "results_1.json": `{"model_name": "m", "configs": {"t": {"metric_list": [{"metric": "f", "aggregation": "median"}]}}}`}, note: `note: metric "f": lm-eval aggregates it by median`},
+		{name: "a judge that failed", format: "nemo", files: []string{"a.jsonl"}, contents: map[string]string{"a.jsonl": `{"problem_idx": 1, "reward": 0, "latency_ms": 1500, "scoring_details": {"judge": {"error": "503", "total": null}, "scorer:exact": {"correct": true, "reward": 1}}}
+{"problem_idx": 2, "reward": 0, "latency_ms": 0, "scoring_details": {"judge": {"normalized": 0, "parse_error": true}, "scorer:exact": {"error": "no regex", "reward": 0}}}`},
+			note: "1 score unscored: no regex\n1 score unscored: the judge failed: 503\n1 score unscored: the judge's answer cannot be read\n", has: `"arm":"a","exact":1,"item":"1","latency":1.5,`},
+		{name: "an error that is graded", format: "nemo", files: []string{"a.jsonl"}, contents: map[string]string{"a.jsonl": `{"problem_idx": 1, "reward": 0, "scoring_details": {"error": "no turns left", "error_category": "graceful"}}`},
+			note: "note: a.jsonl: 1 sample with an error that NeMo Evaluator grades, with its reward", has: `"reward":0}`},
 		{name: "two repeats", format: "lm-eval", files: []string{"samples_t_1.jsonl"}, contents: map[string]string{"samples_t_1.jsonl": `{"doc_id": 1, "doc_hash": "h", "filtered_resps": [["1", "b"]], "filter": "none", "metrics": ["acc"], "acc": 1}`}, note: "note: samples_t_1.jsonl: no results_1.json", has: `"answer":"1\n\nb"`},
-		{name: "a perplexity", format: "lm-eval", files: []string{"samples_t_1.jsonl"}, contents: map[string]string{"samples_t_1.jsonl": ll,
-			"results_1.json": `{"model_name": "m", "higher_is_better": {"t": {"ppl": false}}, "configs": {"t": {"metric_list": [{"metric": "ppl", "aggregation": "perplexity"}]}}}`},
-			note: `samples_t_1.jsonl: metric "ppl" of a sample is its log-likelihood: it is called ppl_loglikelihood, and higher is better`, has: `{name: "ppl_loglikelihood", unbounded: true}`, lacks: "lower_is_better"},
-		{name: "a perplexity without results", format: "lm-eval", files: []string{"samples_t_1.jsonl"}, contents: map[string]string{"samples_t_1.jsonl": strings.ReplaceAll(ll, "ppl", "perplexity")},
-			note: "it is called perplexity_loglikelihood, and higher is better", has: `"perplexity_loglikelihood":-0.25`},
-		{name: "a median", format: "lm-eval", files: []string{"samples_t_1.jsonl"}, contents: map[string]string{"samples_t_1.jsonl": ll,
-			"results_1.json": `{"model_name": "m", "configs": {"t": {"metric_list": [{"metric": "ppl", "aggregation": "median"}]}}}`},
-			note: `samples_t_1.jsonl: lm-eval sums metric "ppl" up by median: means of its samples are another figure`, has: `"ppl":-0.25`},
 		{name: "an answer in messages", format: "eee", files: []string{"a.jsonl"}, contents: map[string]string{"a.jsonl": strings.Replace(eee("m", "1"), `"evaluation":`, `"messages": [{"role": "user", "content": "do"}, {"role": "assistant", "content": "done"}, {"role": "tool", "content": "x"}], "output": null, "evaluation":`, 1)}, has: `"answer":"done"`},
+		{name: "one name of metrics in two files", format: "eee", files: []string{"a.json", "b.json", "a.jsonl", "b.jsonl"}, contents: map[string]string{
+			"a.json": aggregate("a", "match:accuracy", "accuracy"), "b.json": aggregate("b", "includes:accuracy", "accuracy"), "a.jsonl": result("a", "match:accuracy"), "b.jsonl": result("b", "includes:accuracy")},
+			note: `note: metric "e/match:accuracy" is called e_match_accuracy`, has: `"arm":"b","e_includes_accuracy":1`},
+		{name: "one name of metrics with other metric_ids", format: "eee", files: []string{"a.json", "b.json", "a.jsonl", "b.jsonl"}, contents: map[string]string{
+			"a.json": aggregate("a", "1", "F1"), "b.json": aggregate("b", "2", "F1"), "a.jsonl": result("a", "1"), "b.jsonl": result("b", "2")},
+			note: `note: metric "e/id.1" is called e_id.1`, has: `"arm":"b","e_id.2":1`},
+		{name: "ids of results that have those of their evaluations", format: "eee", files: []string{"a.json", "b.json", "a.jsonl", "b.jsonl"}, contents: map[string]string{
+			"a.json": aggregate("a", "a/win", "win"), "b.json": aggregate("b", "b/win", "win"), "a.jsonl": result("a", "a/win"), "b.jsonl": result("b", "b/win")}, has: `"arm":"b","e":1`},
 		{name: "conversations alone", format: "deepeval", files: []string{"a.json"}, contents: map[string]string{"a.json": `{"testRunData": {"testCases": [], "conversationalTestCases": [{}]}}`}, err: "a.json: has conversational test cases alone, which are not read"},
 		{name: "trials without a result", format: "harbor", files: []string{"job", "part"}, contents: map[string]string{"job/a/result.json": trial, "job/b/config.json": "{}", "job/notes/x.txt": "", "part/a/result.json": strings.Replace(trial, `"a"`, `"b"`, 1), "part/result.json": `{"n_total_trials": 3}`},
 			note: "note: job: 1 trial without a result.json left out: killed, or still running\nnote: part: 2 trials without a result.json left out"},

@@ -3,7 +3,6 @@ package evallog
 import (
 	"archive/zip"
 	"bufio"
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -573,7 +572,10 @@ func contentText(value jsontext.Value, resolve func(string) string) string {
 		}
 		return strings.Join(parts, "\n\n")
 	}
-	return string(bytes.TrimSpace(value))
+	// The indentation of a file is not part of a value.
+	compact := slices.Clone(value)
+	_ = compact.Compact(lenient)
+	return string(compact)
 }
 
 func asIs(s string) string { return s }

@@ -3,7 +3,6 @@ package evallog
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -39,7 +38,7 @@ type lmSample struct {
 }
 
 func readLMEval(files []string, to *Import) error {
-	models, figures := map[string]string{}, map[string]map[string]string{}
+	models, aggregations := map[string]string{}, map[string]map[string]string{}
 	tasks := map[string]bool{}
 	for _, file := range files {
 		task, ok := lmTask(file)
@@ -47,11 +46,12 @@ func readLMEval(files []string, to *Import) error {
 			return fmt.Errorf("%s: want a file samples_TASK_DATE.jsonl of lm-evaluation-harness, which --log_samples writes", file)
 		}
 		tasks[task] = true
-		model, sums, err := lmResults(file, task, to)
+		model, by, err := lmModel(file, task, to)
 		if err != nil {
 			return err
 		}
-		models[file], figures[file] = to.arm(model, task, file), sums
+		aggregations[file] = by
+		models[file] = to.arm(model, task, file)
 	}
 	for _, file := range files {
 		task, _ := lmTask(file)
@@ -80,14 +80,15 @@ func readLMEval(files []string, to *Import) error {
 			for _, name := range s.Metrics {
 				value, ok := s.Rest[name]
 				score := scoreOf(name, value)
-				switch sum := cmp.Or(figures[file][name], name); {
+				by := aggregations[file][name]
+				switch {
 				case ok && value.Kind() == '[':
 					score.Unscored = "the score is a list, which counts only in the sum of all samples"
-				case sum == "perplexity": // e to the power of minus the mean
+				case by == "perplexity": // exp(-mean)
 					score.Metric += "_loglikelihood"
-					to.Note("%s: metric %q of a sample is its log-likelihood: it is called %s, and higher is better", file, name, score.Metric)
-				case sum != name && sum != "mean" && sum != "nanmean":
-					to.Note("%s: lm-eval sums metric %q up by %s: means of its samples are another figure", file, name, firstLine(sum))
+					to.Note("metric %q: samples have log-likelihoods, so higher is better; lm-eval shows %s", score.Metric, name)
+				case by != "" && by != "mean" && by != "nanmean":
+					to.Note("metric %q: lm-eval aggregates it by %s, and the score of an arm is the mean of its samples", name, by)
 				}
 				out.Scores = append(out.Scores, score)
 			}
@@ -143,9 +144,9 @@ func lmTask(file string) (string, bool) {
 	return name[:i], true
 }
 
-// lmResults are the model of a file, that of the results of the same date or the folder, and how
-// they sum up each metric of the task.
-func lmResults(file, task string, to *Import) (model string, sums map[string]string, err error) {
+// lmModel is the model of a file: that of the results of the same date, or the folder. It also
+// returns how metrics of the task are aggregated.
+func lmModel(file, task string, to *Import) (model string, aggregations map[string]string, err error) {
 	base := strings.TrimSuffix(filepath.Base(file), ".jsonl")
 	date := base[strings.LastIndex(base, "_")+1:]
 	path := filepath.Join(filepath.Dir(file), "results_"+date+".json")
@@ -155,16 +156,16 @@ func lmResults(file, task string, to *Import) (model string, sums map[string]str
 		Tasks  map[string]struct {
 			Metrics []struct {
 				Name string         `json:"metric"`
-				Sum  jsontext.Value `json:"aggregation"`
+				By   jsontext.Value `json:"aggregation"`
 			} `json:"metric_list"`
 		} `json:"configs"`
 	}
 	if err := decodeFile(path, mostSample, &results); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", nil, err
 	}
-	sums = map[string]string{}
+	aggregations = map[string]string{}
 	for _, m := range results.Tasks[task].Metrics {
-		sums[m.Name] = contentText(m.Sum, asIs)
+		aggregations[m.Name] = firstLine(contentText(m.By, asIs))
 	}
 	for _, task := range sortedKeys(results.Higher) {
 		for _, metric := range sortedKeys(results.Higher[task]) {
@@ -180,7 +181,7 @@ func lmResults(file, task string, to *Import) (model string, sums map[string]str
 		}
 		to.Note("%s: no %s names the model: its arm is called by the folder, %s", file, filepath.Base(path), results.Name)
 	}
-	return results.Name, sums, nil
+	return results.Name, aggregations, nil
 }
 
 // input is the first prompt of a sample; without one, its document.

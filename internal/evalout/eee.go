@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,23 +19,38 @@ import (
 )
 
 // eeeVersion is the version of the schema of Every Eval Ever.
-const eeeVersion = "0.2.1"
+const eeeVersion = "0.3.0"
 
-// EEE writes a run as Every Eval Ever: for each arm an aggregate with the estimates and their
-// intervals, and its instances, a line for each trial and metric. Unscored ones are left out,
-// as the schema wants numbers, and counted.
+// unsafePart matches what no folder of the data store may have in its name.
+var unsafePart = regexp.MustCompile(`[<>:"/\\|?*\x00-\x1f]|[. ]$|^data$`)
+
+// eeePath is where the data store of Every Eval Ever has the files of an arm, without their
+// endings: data/COLLECTION/DEVELOPER/MODEL/UUID4.
+func eeePath(r Run, a Arm) string {
+	developer, model, _ := strings.Cut(modelOf(a), "/")
+	parts := []string{"data"}
+	for _, part := range []string{r.Study, developer, model} {
+		parts = append(parts, unsafePart.ReplaceAllString(part, "_"))
+	}
+	x := id(16, r.ID, a.ID)
+	return strings.Join(append(parts, x[:8]+"-"+x[8:12]+"-4"+x[13:16]+"-8"+x[17:20]+"-"+x[20:]), "/")
+}
+
+// EEE writes a run as Every Eval Ever, laid out as its data store: for each arm an aggregate with
+// the estimates and their intervals, and its instances, a line for each trial and metric. Unscored
+// ones are left out, as the schema wants numbers, and counted.
 func EEE(dir string, r Run, trials Trials) (files []string, unscored int, err error) {
 	stamp := strconv.FormatInt(r.Created.Unix(), 10)
 	var aggregates []object
 	arms := map[string]int{}
 	for i, a := range r.Arms {
-		base := unsafeName.ReplaceAllString(r.Study+"-"+a.ID, "-")
-		same := func(path string) bool { return strings.EqualFold(path, filepath.Join(dir, base+".json")) }
-		if unsafeName.MatchString(a.ID) || slices.ContainsFunc(files, same) { // another arm may have the same letters
-			base += "-" + id(4, a.ID)
-		}
+		base := eeePath(r, a)
 		arms[a.ID], aggregates = i, append(aggregates, eeeAggregate(r, a, stamp, base))
-		files = append(files, filepath.Join(dir, base+"_samples.jsonl"), filepath.Join(dir, base+".json"))
+		base = filepath.Join(dir, filepath.FromSlash(base))
+		files = append(files, base+"_samples.jsonl", base+".json")
+		if err := os.MkdirAll(filepath.Dir(base), 0o755); err != nil {
+			return nil, 0, err
+		}
 	}
 	err = whole(files, func(to []io.Writer) error {
 		for i, a := range aggregates {
@@ -58,6 +75,11 @@ func EEE(dir string, r Run, trials Trials) (files []string, unscored int, err er
 		}
 		return nil
 	})
+	for _, file := range files {
+		for folder := filepath.Dir(file); err != nil && folder != filepath.Clean(dir); folder = filepath.Dir(folder) {
+			_ = os.Remove(folder) // stays if something is in it
+		}
+	}
 	return files, unscored, err
 }
 
@@ -81,12 +103,12 @@ func eeeAggregate(r Run, a Arm, stamp, base string) object {
 		if e.Low.Defined() && e.High.Defined() {
 			score["uncertainty"] = object{"confidence_interval": object{"lower": float64(e.Low), "upper": float64(e.High), "confidence_level": 1 - r.Alpha}, "num_samples": e.N}
 		}
-		results = append(results, object{"evaluation_name": m.Name, "source_data": object{"dataset_name": r.Study, "source_type": "other"}, "metric_config": config, "score_details": score})
+		results = append(results, object{"evaluation_result_id": m.Name, "evaluation_name": m.Name, "source_data": object{"dataset_name": r.Study, "source_type": "other"}, "metric_config": config, "score_details": score})
 	}
 	return object{"schema_version": eeeVersion, "evaluation_id": r.evaluation(a.ID, stamp), "retrieved_timestamp": stamp, "evaluation_timestamp": stamp,
 		"source_metadata":             object{"source_name": "scruple", "source_type": "evaluation_run", "source_organization_name": "unknown", "evaluator_relationship": "other"},
 		"eval_library":                object{"name": "scruple", "version": r.Version},
-		"model_info":                  object{"name": a.ID, "id": modelOf(a), "additional_details": object{"arm": a.ID, "run": r.ID}},
+		"model_info":                  object{"name": a.ID, "id": modelOf(a), "additional_details": object{"arm": a.ID, "run": r.ID, "deployment_type": "unknown", "model_availability": "unknown"}},
 		"evaluation_results":          results,
 		"detailed_evaluation_results": object{"format": "jsonl", "file_path": base + "_samples.jsonl"}}
 }
@@ -146,7 +168,7 @@ func eeeInstances(w io.Writer, r Run, a Arm, t eval.ScoredTrial, stamp string) (
 			unscored++
 			continue
 		}
-		line["evaluation_name"], line["evaluation"] = v.Metric, object{"score": x, "is_correct": r.best(v.Metric, x)}
+		line["evaluation_name"], line["evaluation_result_id"], line["evaluation"] = v.Metric, v.Metric, object{"score": x, "is_correct": r.best(v.Metric, x)}
 		b, err := eval.EncodeJSON(line)
 		if err == nil {
 			_, err = w.Write(append(b, '\n'))

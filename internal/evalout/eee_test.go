@@ -7,10 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,7 +24,7 @@ import (
 // leaves none behind.
 func TestEEEFiles(t *testing.T) {
 	dir, broken := t.TempDir(), errors.New("the store is away")
-	r := Run{ID: "r", Study: "s", Arms: []Arm{{ID: "gpt_4"}, {ID: "gpt-4"}, {ID: "GPT-4"}}}
+	r := Run{ID: "r", Study: "s", Arms: []Arm{{ID: "gpt_4"}, {ID: "gpt-4"}, {ID: "GPT-4"}, {ID: "1", Model: "p/a/b:c"}, {ID: "2", Model: "p/a/b:c"}, {ID: "3", Model: "p/data"}, {ID: "4", Model: "p/x?."}}}
 	fails := func(yield func(eval.ScoredTrial, error) bool) { yield(eval.ScoredTrial{}, broken) }
 	if _, _, err := EEE(dir, r, fails); !errors.Is(err, broken) {
 		t.Errorf("the error is %v", err)
@@ -34,8 +37,21 @@ func TestEEEFiles(t *testing.T) {
 	for _, file := range files {
 		names[strings.ToLower(file)] = true
 	}
-	if err != nil || len(names) != 6 {
-		t.Errorf("files %v, %v; want 6", files, err)
+	if err != nil || len(names) != 2*len(r.Arms) {
+		t.Errorf("files %v, %v; want two for each arm", files, err)
+	}
+	const uuid = `/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`
+	for i, folder := range []string{"none/gpt_4", "none/gpt-4", "none/GPT-4", "p/a_b_c", "p/a_b_c", "p/_", "p/x__"} {
+		path, err := filepath.Rel(dir, files[2*i])
+		if path = filepath.ToSlash(path); err != nil || !regexp.MustCompile(`^data/s/`+folder+uuid+`_samples\.jsonl$`).MatchString(path) {
+			t.Errorf("%s, %v; want a file of the data store in %s", path, err, folder)
+		}
+		aggregate, err := os.ReadFile(files[2*i+1])
+		for _, want := range []string{`"schema_version": "0.3.0"`, `"deployment_type": "unknown"`, `"model_availability": "unknown"`, `"file_path": "` + path + `"`} {
+			if err != nil || !strings.Contains(string(aggregate), want) {
+				t.Errorf("%s, %v; want %s", aggregate, err, want)
+			}
+		}
 	}
 }
 
@@ -50,11 +66,14 @@ func TestFilesAreWhole(t *testing.T) {
 	} {
 		dir, r := t.TempDir(), Run{ID: "r", Study: "s", Arms: []Arm{{ID: "a"}, {ID: "b"}}}
 		named := func() (list []string) {
-			all, _ := filepath.Glob(filepath.Join(dir, "*"))
-			for _, path := range all {
-				if !strings.HasPrefix(filepath.Base(path), ".") {
+			err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+				if err == nil && !d.IsDir() && !strings.HasPrefix(d.Name(), ".") {
 					list = append(list, path)
 				}
+				return err
+			})
+			if err != nil {
+				t.Error(err)
 			}
 			return list
 		}
@@ -101,7 +120,7 @@ func TestEEEOfAnyMetric(t *testing.T) {
 		want[fmt.Sprintf("%s %g", c.metric, c.value)] = c.best
 		scores = append(scores, eval.Score{Metric: c.metric, Num: c.value, Den: 1})
 	}
-	_, _, err := EEE(dir, r, func(yield func(eval.ScoredTrial, error) bool) {
+	files, _, err := EEE(dir, r, func(yield func(eval.ScoredTrial, error) bool) {
 		for i, s := range scores {
 			var x eval.ScoredTrial
 			x.Trial, x.Outcome.Kind = eval.Trial{Item: fmt.Sprint("i", i), Arm: "a", Replicate: 1}, eval.OK
@@ -114,13 +133,14 @@ func TestEEEOfAnyMetric(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines, err := os.ReadFile(filepath.Join(dir, "s-a_samples.jsonl"))
+	lines, err := os.ReadFile(files[0])
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(lines)) {
 		var x struct {
 			Name       string `json:"evaluation_name"`
+			Result     string `json:"evaluation_result_id"`
 			Evaluation struct {
 				Score   float64
 				Correct bool `json:"is_correct"`
@@ -130,17 +150,17 @@ func TestEEEOfAnyMetric(t *testing.T) {
 			t.Fatal(err)
 		}
 		key := fmt.Sprintf("%s %g", x.Name, x.Evaluation.Score)
-		if best, ok := want[key]; !ok || best != x.Evaluation.Correct {
-			t.Errorf("%s is correct: %v", key, x.Evaluation.Correct)
+		if best, ok := want[key]; !ok || best != x.Evaluation.Correct || x.Result != x.Name {
+			t.Errorf("%s is correct: %v, of the result %q", key, x.Evaluation.Correct, x.Result)
 		}
 		delete(want, key)
 	}
 	if len(want) > 0 {
 		t.Errorf("no instances of %v", want)
 	}
-	aggregate, err := os.ReadFile(filepath.Join(dir, "s-a.json"))
-	if err != nil || strings.Count(string(aggregate), `"confidence_level": 0.9,`) != len(r.Metrics) {
-		t.Errorf("%s, %v; want intervals of 90 %%", aggregate, err)
+	aggregate, err := os.ReadFile(files[1])
+	if err != nil || strings.Count(string(aggregate), `"confidence_level": 0.9,`) != len(r.Metrics) || !strings.Contains(string(aggregate), `"evaluation_result_id": "stars"`) {
+		t.Errorf("%s, %v; want intervals of 90 %%, and ids of results", aggregate, err)
 	}
 	if n := strings.Count(string(aggregate), `"lower_is_better": true`); n != 2 || strings.Count(string(aggregate), `"direction": "none"`) != 1 {
 		t.Errorf("%s: %d metrics are better if lower, want wrong and cost; ratio has no direction", aggregate, n)
@@ -169,10 +189,11 @@ func TestWhatIsNotKnownIsLeftOut(t *testing.T) {
 			x.Scores, x.Show = append([]eval.Score{{Metric: "right", Num: 1, Den: 1}}, c.scores...), func() (eval.Exhibit, error) { return eval.Exhibit{}, nil }
 			yield(x, nil)
 		}
-		if _, _, err := EEE(dir, r, one); err != nil {
+		files, _, err := EEE(dir, r, one)
+		if err != nil {
 			t.Fatal(err)
 		}
-		lines, err := os.ReadFile(filepath.Join(dir, "s-a_samples.jsonl"))
+		lines, err := os.ReadFile(files[0])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,10 +241,11 @@ func TestNoResults(t *testing.T) {
 	r := Run{ID: "r", Study: "s", Arms: []Arm{{ID: "a"}}, Metrics: []eval.Metric{{Name: "right", Max: 1, HigherIsBetter: true}},
 		Estimate: func(string, string) (eval.Measured, bool) { return eval.Measured{Value: eval.Number(math.NaN())}, true }}
 	none := func(func(eval.ScoredTrial, error) bool) {}
-	if _, _, err := EEE(dir, r, none); err != nil {
+	files, _, err := EEE(dir, r, none)
+	if err != nil {
 		t.Fatal(err)
 	}
-	aggregate, err := os.ReadFile(filepath.Join(dir, "s-a.json"))
+	aggregate, err := os.ReadFile(files[1])
 	if err != nil || strings.Contains(string(aggregate), "null") {
 		t.Errorf("%s, %v", aggregate, err)
 	}
@@ -243,6 +265,35 @@ func TestNoResults(t *testing.T) {
 		}
 		if text, err := io.ReadAll(m); err != nil || strings.Contains(string(text), "null") {
 			t.Errorf("%s: %s, %v", f.Name, text, err)
+		}
+	}
+}
+
+// Inspect finds a sample by the name of its member, which has the id as it is.
+func TestInspectFindsSamples(t *testing.T) {
+	ids := []string{"F_001", "a b", "a/b", "../a", "日本"}
+	logs, err := Inspect(t.TempDir(), Run{ID: "r", Study: "s", Arms: []Arm{{ID: "a"}}}, func(yield func(eval.ScoredTrial, error) bool) {
+		for _, id := range ids {
+			var x eval.ScoredTrial
+			x.Trial, x.Outcome.Kind = eval.Trial{Item: id, Arm: "a", Replicate: 1}, eval.OK
+			x.Show = func() (eval.Exhibit, error) { return eval.Exhibit{}, nil }
+			if !yield(x, nil) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := zip.OpenReader(logs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	for _, id := range ids {
+		name := "samples/" + id + "_epoch_1.json"
+		if !slices.ContainsFunc(z.File, func(f *zip.File) bool { return f.Name == name && !f.NonUTF8 }) {
+			t.Errorf("no member %s", name)
 		}
 	}
 }

@@ -148,10 +148,6 @@ func (l *inspectLog) add(r Run, t eval.ScoredTrial) error {
 		return err
 	}
 	o := t.Outcome
-	member := unsafeName.ReplaceAllString(t.Trial.Item, "-")
-	if member != t.Trial.Item {
-		member += "-" + id(4, t.Trial.Item)
-	}
 	if n := len(l.ids); n == 0 || l.ids[n-1] != t.Trial.Item { // an item's trials follow each other
 		l.ids = append(l.ids, t.Trial.Item)
 	}
@@ -214,7 +210,8 @@ func (l *inspectLog) add(r Run, t eval.ScoredTrial) error {
 	if err := l.summarize(summary); err != nil {
 		return err
 	}
-	return l.put(fmt.Sprintf("samples/%s_epoch_%d.json", member, t.Trial.Replicate), sample)
+	// Inspect finds a sample by this name, with the id as it is.
+	return l.put(fmt.Sprintf("samples/%s_epoch_%d.json", t.Trial.Item, t.Trial.Replicate), sample)
 }
 
 // end writes the header, which has the estimates with their intervals.

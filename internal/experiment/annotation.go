@@ -37,6 +37,9 @@ func (x *Experiment) completeTasks() error {
 		if of := t.Full().Of; len(faults) == 0 && t.Judge && can.Ratings != nil && of != rated {
 			faults = append(faults, study.Fault{Key: ".judge", Text: fmt.Sprintf("the judge of suite %s says yes or no of %ss, and the task asks about %ss: none would be compared; use of: %s (a task that was drawn needs another name)", x.Suite.Name, rated, of, rated)})
 		}
+		if len(faults) == 0 && t.Judge && can.Ratings == nil {
+			faults = append(faults, study.Fault{Key: ".judge", Text: fmt.Sprintf("suite %s has no judge that people's answers can be compared with: leave judge out", x.Suite.Name)})
+		}
 		for _, f := range faults {
 			problems = append(problems, x.File.Errorf(fmt.Sprintf("annotation[%d]%s", i, f.Key), "%s", f.Text))
 		}
@@ -233,9 +236,20 @@ func (x *Experiment) ratings(scorer eval.Scorer, cases iter.Seq2[eval.Case, erro
 		for _, t := range c.Trials {
 			of[t.Trial] = t.Verdicts
 		}
+		rated := map[eval.Rating]bool{} // of which units
 		for _, rating := range ratings(c) {
+			rated[eval.Rating{Trial: rating.Trial, Unit: rating.Unit}] = true
 			human, open := settled(of[rating.Trial], rating.Unit, steps)
 			all.Rated = append(all.Rated, analyse.Rated{Rating: rating, Cluster: cluster[rating.Trial.Item], Human: human, Differ: open})
+		}
+		for t := range c.Answered() {
+			for _, v := range t.Verdicts {
+				unit := eval.Rating{Trial: t.Trial, Unit: v.Unit}
+				if human, open := settled(t.Verdicts, v.Unit, steps); (human != nil || open) && !rated[unit] {
+					rated[unit] = true
+					all.Beside++
+				}
+			}
 		}
 	}
 	return all, err

@@ -208,8 +208,10 @@ type deciding struct {
 	// Settings are the other keys that scores and analysis depend on.
 	Settings settings `json:"settings,omitzero"`
 	// Cases are hashes of what the judge is measured by, and Judged says how often it was right.
-	Cases  []string `json:"cases,omitzero"`
-	Judged string   `json:"judged,omitempty"`
+	// Beside is the one that is of a file beside the cases, with what that has; earlier versions did not say.
+	Cases  []string  `json:"cases,omitzero"`
+	Beside [2]string `json:"beside,omitzero"`
+	Judged string    `json:"judged,omitempty"`
 	// Renamed are arms that have another id from here on; such an event has nothing else.
 	Renamed [][2]string `json:"renamed,omitempty"`
 	former  [][2]string // arms that were renamed since
@@ -291,8 +293,16 @@ func (d deciding) compare(now deciding, all bool) []string {
 // caseChanges counts the cases of the judge that differ.
 func (d deciding) caseChanges(now deciding) []string {
 	var changed []string
-	text.AddCount(&changed, without(d.Cases, now.Cases), "case", "cases", " removed")
-	text.AddCount(&changed, without(now.Cases, d.Cases), "case", "cases", " added")
+	for _, x := range []struct {
+		has, lacks deciding
+		done       string
+	}{{d, now, "removed"}, {now, d, "added"}} {
+		n := without(x.has.Cases, x.lacks.Cases)
+		if hash, what := x.has.Beside[0], x.has.Beside[1]; hash != "" && !slices.Contains(x.lacks.Cases, hash) {
+			changed, n = append(changed, what+" "+x.done), n-1
+		}
+		text.AddCount(&changed, n, "case", "cases", " %s", x.done)
+	}
 	if len(changed) == 0 || d.Cases == nil || now.Cases == nil {
 		return nil
 	}
@@ -506,7 +516,7 @@ func (h *rulesHistory) first() deciding {
 	for _, d := range h.seen[1:] {
 		first.former = slices.Concat(first.former, d.former)
 		if !first.full() { // an earlier version did not record them
-			first.Settings, first.Cases, first.Judged = d.Settings, d.Cases, d.Judged
+			first.Settings, first.Cases, first.Beside, first.Judged = d.Settings, d.Cases, d.Beside, d.Judged
 		}
 	}
 	return first.following(h.now)
@@ -542,7 +552,7 @@ func (x *Experiment) rulesNow(ctx context.Context, db *store.DB, r *store.Run) (
 func (x *Experiment) deciding() (deciding, error) {
 	d, err := decidingOf(x.File.Canonical())
 	if j, ok := kit.Suited(x.Bench).(kit.CaseJudge); ok {
-		d.Cases = j.Known().Hashes()
+		d.Cases, d.Beside = j.Known().Hashes(), [2]string{j.Known().BesideHash(), j.Known().What}
 	}
 	d.Judged = x.judged
 	return d, err

@@ -301,10 +301,15 @@ annotation: [{name: right, of: trial, judge: true, ask: [{name: right, type: cho
 			people = append(people, eval.PersonVerdict{Trial: eval.Trial{Item: it.ID, Arm: "always", Replicate: 1},
 				Verdict: eval.Verdict{Step: "right", Source: eval.ByHuman, By: "anna", Round: 1, Data: data, At: "2026-11-22T08:00:00Z"}})
 		}
-		if _, err := db.SetPeople(ctx, r.Record, people, nil, nil); err != nil {
+		beside := people[1]
+		beside.Trial.Arm = "unjudged"
+		if _, err := db.SetPeople(ctx, r.Record, append(people, beside), nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		rescore(t, r)
+		if kept, err := experiment.Kept(ctx, db, r.Record); err != nil || kept.Analysis.JudgeAndPeople == nil || kept.Analysis.JudgeAndPeople.Beside != 1 {
+			t.Errorf("of an answer that only people judged: %+v, %v", kept.Analysis.JudgeAndPeople, err)
+		}
 		sides[i] = experiment.Side{DB: db, Run: r.Record}
 	}
 	a, err := x.CompareRuns(ctx, sides[0], sides[1])

@@ -54,6 +54,30 @@ func TestRuleChanges(t *testing.T) {
 	}
 }
 
+// A file that measures the judge beside known cases is named; earlier versions counted it as a case.
+func TestCaseChanges(t *testing.T) {
+	people := func(hash, what string) deciding {
+		return deciding{Cases: []string{"1", hash}, Beside: [2]string{hash, what}}
+	}
+	none, some, more, former := deciding{Cases: []string{"1"}}, people("a", "verdicts of people on 30 answers"), people("b", "verdicts of people on 31 answers"), deciding{Cases: []string{"1", "a"}, Judged: "8 of 9"}
+	for _, test := range []struct {
+		was, now deciding
+		want     string
+	}{
+		{none, some, "what measures the judge: verdicts of people on 30 answers added"},
+		{some, none, "what measures the judge: verdicts of people on 30 answers removed"},
+		{some, more, "what measures the judge: verdicts of people on 30 answers removed, verdicts of people on 31 answers added"},
+		{some, deciding{Cases: []string{"2", "a"}, Beside: some.Beside}, "what measures the judge: 1 case removed, 1 case added"},
+		{former, some, ""},
+		{former, none, "what measures the judge: 1 case removed, it was right on 8 of 9 then"},
+		{deciding{}, some, ""},
+	} {
+		if got := strings.Join(test.was.caseChanges(test.now), "; "); got != test.want {
+			t.Errorf("%q, want %q", got, test.want)
+		}
+	}
+}
+
 // Names of columns can be of a study, such as those of metrics.
 func TestJSONLinesNames(t *testing.T) {
 	var b strings.Builder

@@ -267,7 +267,7 @@ func (v view) known(x call) string {
 	default:
 		c, _ := v.Comparison(x.args[0], x.args[1], x.args[2])
 		switch size := math.Abs(float64(c.Diff)); {
-		case c.Ties == c.Pairs && c.Pairs > 0:
+		case c.Ties == analyse.Number(c.Pairs) && c.Pairs > 0:
 			return fmt.Sprintf("%s and %s have the same %s %s", c.A, c.B, c.Metric, strings.Replace(on, "on ", "on all ", 1))
 		case c.Diff == 0:
 			return fmt.Sprintf("%s of %s and %s is the same %s", c.Metric, c.A, c.B, on)

@@ -492,6 +492,12 @@ func (b *builder) judges() *table {
 func (b *builder) judgeAndPeople(j *analyse.JudgeAndPeople) *table {
 	t := newTable("Judge and people, on the same units", "Judge", ">Both yes", ">Only the judge", ">Only people", ">Both no", ".Agreement", ".Cohen’s kappa")
 	t.Legend = []string{"People judged " + say.Count(j.N()) + " of the " + say.Plural(j.Units, "unit", "units") + " that the judge judged. Below each number: its " + b.ci + "."}
+	if j.Clusters < j.N() {
+		t.Legend = append(t.Legend, "That of kappa counts units of one item as independent, that of the agreement does not.")
+	}
+	if j.Beside > 0 {
+		t.Legend = append(t.Legend, "People also judged "+say.Plural(j.Beside, "unit", "units")+" that the judge did not: they are in no number here.")
+	}
 	agreed := shareCell(j.Agreement, j.AgreeLow, j.AgreeHigh, t.Notes.refs(j.Warnings))
 	kappa := say.Scale{Decimals: 3}
 	k := cell{Text: kappa.Value(j.Kappa, false), Detail: []string{kappa.Interval(j.Low, j.High, false)}}
@@ -516,9 +522,11 @@ func (b *builder) correctedRates(j *analyse.JudgeAndPeople) *table {
 	t := newTable("Judged rates, corrected by people", "Arm", ">Units", ">Judged by people", ".Judge says yes", ".People say yes", ".Corrected")
 	t.Legend = []string{"Corrected: the judge’s rate of all units and people’s of a random sample, combined (PPI++). Below it: its " + b.ci + "."}
 	for _, r := range j.Rates {
-		corrected := t.undefined("undefined: people judged too few units")
+		var corrected cell
 		if r.Corrected.Defined() {
 			corrected = shareCell(r.Corrected, r.Low, r.High, t.Notes.refs(r.Warnings))
+		} else {
+			corrected = t.undefined("undefined: people judged too few units")
 		}
 		t.add(words(r.Arm), number(r.Units), number(r.Labelled), words(share.Value(r.Judge, false)), words(share.Value(r.People, false)), corrected)
 	}

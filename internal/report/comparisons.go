@@ -188,12 +188,12 @@ func (b *builder) reasons(c analyse.Comparison, all bool) []string {
 }
 
 // wins formats wins, ties and losses of A; a dash for estimates over all items, of which none
-// has a score to win by.
+// has a score to win by, and for those that people correct, of which only the judge's are known.
 func (b *builder) wins(c analyse.Comparison) string {
-	if b.metric(c.Metric).Pooling == eval.ByEstimator {
+	if b.metric(c.Metric).Pooling == eval.ByEstimator || !c.Wins.Defined() {
 		return say.Dash
 	}
-	return say.Count(c.Wins) + "/" + say.Count(c.Ties) + "/" + say.Count(c.Losses)
+	return say.Count(int(c.Wins)) + "/" + say.Count(int(c.Ties)) + "/" + say.Count(int(c.Losses))
 }
 
 // winsLegend explains [builder.wins]: an item on which one arm has nothing to count, 0/0, counts in a
@@ -201,9 +201,12 @@ func (b *builder) wins(c analyse.Comparison) string {
 func (b *builder) winsLegend(cs []analyse.Comparison) string {
 	legend := "W/T/L: items on which A wins, ties, loses."
 	if slices.ContainsFunc(cs, func(c analyse.Comparison) bool {
-		return b.metric(c.Metric).Pooling == eval.RatioOfSums && c.Wins+c.Ties+c.Losses < c.Pairs
+		return b.metric(c.Metric).Pooling == eval.RatioOfSums && c.Wins+c.Ties+c.Losses < analyse.Number(c.Pairs)
 	}) {
 		legend += " An item on which one arm has nothing to count is not a win, tie or loss, but counts in n and in the difference."
+	}
+	if slices.ContainsFunc(cs, func(c analyse.Comparison) bool { return !c.Wins.Defined() }) {
+		legend += " Of a difference that people correct they are not known."
 	}
 	return legend
 }

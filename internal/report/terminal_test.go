@@ -3,6 +3,7 @@ package report
 import (
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -99,12 +100,29 @@ func TestPeopleDifferOnAll(t *testing.T) {
 	r, none := load(t, "study"), analyse.Undefined()
 	a := *r.Analysis
 	r.Analysis = &a
-	a.JudgeAndPeople = &analyse.JudgeAndPeople{Judge: "j", Units: 60, Agreement: none, AgreeLow: none, AgreeHigh: none, Kappa: none, Low: none, High: none, Warnings: []string{"all left out"}}
+	a.JudgeAndPeople = &analyse.JudgeAndPeople{Judge: "j", Units: 60, Beside: 7, Agreement: none, AgreeLow: none, AgreeHigh: none, Kappa: none, Low: none, High: none, Warnings: []string{"all left out"}}
 	out := render(t, r, onTerminal(TerminalOptions{Verbose: true, Width: 200}))
-	for _, want := range []string{"all left out", "not both labels were given", "People judged 0 of the 60 units"} {
+	for _, want := range []string{"all left out", "not both labels were given", "People judged 0 of the 60 units", "People also judged 7 units that the judge did not"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
+	}
+}
+
+// Who wins an item is known of the judge alone, not of a difference that people correct.
+func TestWinsOfTheJudge(t *testing.T) {
+	r := load(t, "study")
+	a := *r.Analysis
+	r.Analysis, a.Comparisons = &a, slices.Clone(a.Comparisons)
+	was := render(t, r, onTerminal(TerminalOptions{Width: 200}))
+	for i := range a.Comparisons {
+		c := &a.Comparisons[i]
+		c.Wins, c.Ties, c.Losses = analyse.Undefined(), analyse.Undefined(), analyse.Undefined()
+	}
+	won := regexp.MustCompile(` \d+/\d+/\d+\b`)
+	is := render(t, r, onTerminal(TerminalOptions{Width: 200}))
+	if !won.MatchString(was) || won.MatchString(is) || !strings.Contains(is, "Of a difference that people correct they are not known.") {
+		t.Errorf("wins %q in\n%s", won.FindString(is), is)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/measure/span"
 	"github.com/scruple-eval/scruple/internal/table"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -143,16 +144,30 @@ func unfenced(data []byte) []byte {
 	return data
 }
 
-// text is the content of a file as text. A workbook, and CSV by its name, are JSON Lines.
+// text is the content of a file as text. A workbook, CSV by its name, and TSV that is not CoNLL are
+// JSON Lines.
 func (o Options) text(data []byte) ([]byte, error) {
-	if o.Tagged || !bytes.HasPrefix(data, []byte("PK\x03\x04")) && !strings.HasSuffix(strings.TrimSuffix(strings.ToLower(o.Name), ".gz"), ".csv") {
-		return dataset.Text(o.Name, data)
+	named := func(ending string) bool {
+		return strings.HasSuffix(strings.TrimSuffix(strings.ToLower(o.Name), ".gz"), ending)
+	}
+	if o.Tagged || !bytes.HasPrefix(data, []byte("PK\x03\x04")) && !named(".csv") {
+		plain, err := dataset.Text(o.Name, data)
+		if err != nil || o.Tagged || !named(".tsv") || !hasHeader(plain) {
+			return plain, err
+		}
 	}
 	t, err := table.Parse(o.Name, "", data)
 	if err != nil {
 		return nil, err
 	}
 	return t.Lines(table.Texts{Names: []string{"id", "group", "cluster", "split"}, Verbatim: "text"})
+}
+
+// hasHeader reports whether the first line has a column of texts and is not a token with its tag.
+func hasHeader(data []byte) bool {
+	line, _, _ := bytes.Cut(bytes.TrimLeft(data, "\r\n"), []byte("\n"))
+	cells := strings.Split(strings.TrimRight(string(line), "\r"), "\t")
+	return slices.Contains(cells, "text") && span.CheckTag(cells[len(cells)-1]) != nil
 }
 
 // Unlabelled is an error about the texts without a list of spans: it is not known that they have none.

@@ -73,6 +73,30 @@ func TestGoldenSets(t *testing.T) {
 	}
 }
 
+// A TSV is a table by its header, and else tokens with their tags.
+func TestTSV(t *testing.T) {
+	const spans = `"[{""start"":0,""end"":3,""label"":""person""}]"`
+	for content, want := range map[string]string{
+		"id\ttext\tspans\nx\tAnn met Bob.\t" + spans + "\n":           spanfile.JSONL,
+		"\ufefftext\tid\tspans\r\nAnn met Bob.\tx\t" + spans + "\r\n": spanfile.JSONL,
+		"spans\ttext\n" + spans + "\tAnn met Bob.":                    spanfile.JSONL,
+		"Ann\tB-person\nmet\tO\nBob.\tO\n":                            spanfile.CoNLL,
+	} {
+		d, err := spanfile.Parse([]byte(content), spanfile.Options{Name: "d.TSV.gz"})
+		if err != nil || d.Format != want || len(d.Docs) != 1 || d.Docs[0].Text != "Ann met Bob." || len(d.Docs[0].Spans) != 1 || d.Docs[0].Spans[0].Text != "Ann" || d.Docs[0].Spans[0].Role != "person" {
+			t.Errorf("%q: %+v, %v", content, d, err)
+		}
+	}
+	for content, o := range map[string]spanfile.Options{"text\tO\n": {Name: "d.tsv"}, "id\ttext\tO\n": {Name: "d"}} { // the token "text"
+		if d, err := spanfile.Parse([]byte(content), o); err != nil || d.Format != spanfile.CoNLL {
+			t.Errorf("%q: %+v, %v", content, d, err)
+		}
+	}
+	if _, err := spanfile.Parse([]byte("id\ttext\n"), spanfile.Options{Name: "d.tsv", Tagged: true}); err == nil {
+		t.Error("a file with tags by its option is read as a table")
+	}
+}
+
 // The real snapshots: every span is where it says, and one result of each failed.
 func TestSnapshots(t *testing.T) {
 	for name, want := range map[string][2]int{"run1_2025-12-23T18-27": {54, 1690}, "run2_2025-12-23T18-40": {51, 1649}} {

@@ -474,3 +474,54 @@ func testAnArmComesBackWithoutATakenAnswer(t *testing.T, place place) {
 		t.Errorf("outcomes of a and b: %v, %v; want that of b", progress.Done, err)
 	}
 }
+
+// The answer to the former question of an arm goes to the arm that asks it now, also as foreseen.
+func TestAnArmTakesWhatAnotherNoLongerAsks(t *testing.T) {
+	onBoth(t, testAnArmTakesWhatAnotherNoLongerAsks)
+}
+
+func testAnArmTakesWhatAnotherNoLongerAsks(t *testing.T, place place) {
+	ctx := t.Context()
+	db := open(t, place(t))
+	items := []eval.Item{{ID: "doc", Input: 1, Gold: 1}}
+	of := func(arm string) *eval.Call { return call(eval.Trial{Item: "doc", Arm: arm, Replicate: 1}, "answer") }
+	before := planOf(t, items, []eval.Arm{{ID: "a", Hash: "one"}}, 1)
+	r, err := db.CreateRun(ctx, store.Run{Study: "s", StudyJSON: []byte(`{}`), Replicates: 1}, items, before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, c := journal(t, db, r), of("a")
+	if err := errors.Join(j.Append(c), j.Outcome(c.Trial, eval.Outcome{Kind: eval.OK}), j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	takes := func(name string, j *store.Journal, want bool) {
+		t.Helper()
+		if ok, err := j.Take(ctx, of("b"), true, false); err != nil || ok != want {
+			t.Errorf("%s: b took the answer of a: %v, %v; want %v", name, ok, err, want)
+		}
+	}
+	for hash, want := range map[string]bool{"one": false, "two": true} { // of a
+		after := planOf(t, items, []eval.Arm{{ID: "a", Hash: hash}, {ID: "b", Hash: "one"}}, 1)
+		for name, of := range map[string]*store.Run{"foreseen": r, "foreseen of a new run": nil} {
+			j, err := db.Foresee(ctx, of, after)
+			if err != nil {
+				t.Fatal(err)
+			}
+			takes(name, j, want)
+		}
+		newer, err := db.CreateRun(ctx, store.Run{Study: "s", StudyJSON: []byte(`{}`), Replicates: 1}, items, after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := journal(t, db, newer)
+		takes("a new run", j, want)
+		j.Close()
+	}
+	after := planOf(t, items, []eval.Arm{{ID: "a", Hash: "two"}, {ID: "b", Hash: "one"}}, 1)
+	if _, err := db.Amend(ctx, r, store.Run{StudyJSON: []byte(`{}`), Replicates: 1}, items, after, store.Moved{}, func(eval.Trial) bool { return false }, unrecorded); err != nil {
+		t.Fatal(err)
+	}
+	j = journal(t, db, r)
+	defer j.Close()
+	takes("the run that follows", j, true)
+}

@@ -25,9 +25,9 @@ type taken struct {
 // of a file of answers: then other must be false.
 //
 // With shared, every call with the key has one answer. Without, an answer is taken once
-// by a run, from the same step, however often a judge was asked it, and from the arm of the
-// same name or one that the plan does not have: replicates, samples, and arms with equal
-// prompts never share an answer.
+// by a run, from the same step, however often a judge was asked it, and from another arm only if
+// the plan does not ask that arm its question: replicates, samples, and arms with equal prompts
+// never share an answer.
 //
 // A judge's answer that was asked for again, and of such a call one that is not later than the
 // former answer, is not taken.
@@ -45,6 +45,7 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 	type row struct {
 		ID int64
 		eval.Trial
+		Question   int64
 		Run, Parts string
 		N          int64
 	}
@@ -86,7 +87,7 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 			continue
 		}
 		if !shared {
-			if f.Arm != c.Trial.Arm && j.has(f.Arm, c.Trial) || j.foresees && f.Run == j.run.ID && f.Trial != c.Trial && j.has(f.Arm, f.Trial) {
+			if f.Arm != c.Trial.Arm && j.asks(f.Arm, c.Trial, f.Question) || j.foresees && f.Run == j.run.ID && f.Trial != c.Trial && j.asks(f.Arm, f.Trial, f.Question) {
 				continue
 			}
 			mine, err := j.take(ctx, f.ID)
@@ -121,7 +122,7 @@ func (db *DB) Foresee(ctx context.Context, run *Run, p Plan) (j *Journal, err er
 // joins are CROSS JOINs because SQLite would read all trials of the run. Earlier versions
 // had the item in every key.
 func candidates(run *Run, c *eval.Call, other, shared bool) (text string, args []any) {
-	text = `SELECT c.id, t.item, t.arm, t.replicate, r.id, c.parts, r.n FROM calls c CROSS JOIN trials t ON t.id = c.trial CROSS JOIN runs r ON r.n = t.run
+	text = `SELECT c.id, t.item, t.arm, t.replicate, t.question, r.id, c.parts, r.n FROM calls c CROSS JOIN trials t ON t.id = c.trial CROSS JOIN runs r ON r.n = t.run
 		WHERE c.key IN (?, ?) AND c.stage = ? AND c.error_kind = '' AND c.source IS NULL AND t.question <> ? AND c.id > ?`
 	args = append(anys(keys(c)), string(c.Stage), Distrusted, c.After)
 	column, step := `c.step`, c.Step
@@ -190,11 +191,12 @@ func (j *Journal) archived(ctx context.Context) (runs []*Run, err error) {
 	return j.taken.archived, nil
 }
 
-// has reports whether the plan has the trial with another arm.
-func (j *Journal) has(arm string, t eval.Trial) bool {
+// asks reports whether the plan has the trial with this arm, and asks it the question. That of
+// trials of older formats is 0.
+func (j *Journal) asks(arm string, t eval.Trial, question int64) bool {
 	t.Arm = arm
-	_, ok := j.run.plan.Seq(t)
-	return ok
+	seq, ok := j.run.plan.Seq(t)
+	return ok && (question == 0 || j.run.plan.Question(seq) == question)
 }
 
 // take reports whether the run had not taken the answer of a call.

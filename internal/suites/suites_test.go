@@ -186,7 +186,7 @@ func TestChangedPipelines(t *testing.T) {
 				return all
 			}
 			for _, is := range []string{"exec: ./pipe.py", "outputs: pipe.py", "http: http://localhost, watch: [pipe.py]", "exec: pipe, version: v1", "http: http://localhost, version: v1"} {
-				was, now := hashes("{}", is), hashes("{} ", strings.Replace(is, "version: v1", "version: v2", 1))
+				was, now := hashes("{}", is), hashes(`{"item": "1"}`, strings.Replace(is, "version: v1", "version: v2", 1))
 				for id, hash := range was {
 					if now[id] == hash {
 						t.Errorf("%s: arm %s is the same after a change", is, id)

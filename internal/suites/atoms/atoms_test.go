@@ -628,11 +628,15 @@ func TestRatings(t *testing.T) {
 }
 
 // People judge a sample of all emitted claims: of a long answer too, and also those for which
-// the rules found no evidence, which they would not see beside the others.
+// the rules found no evidence, which they would not see beside the others. They see them in the
+// order of the answer: what the judge finds wrong comes first elsewhere.
 func TestRatingsOfALongAnswer(t *testing.T) {
 	b := mustOpen(t, nil)
 	var file strings.Builder
 	file.WriteString("---\nid: clerk\ntype: role\ntitle: Clerk\nrationale: |\n")
+	s := b.Datum("library-lending")
+	at := s.sentences[1]
+	fmt.Fprintf(&file, "  - %s\n", strings.Join(strings.Fields(s.sources[0].Text[at.start:at.end]), " "))
 	for i := range 90 {
 		fmt.Fprintf(&file, "  - Sentence %d says what no source says.\n", i)
 	}
@@ -648,7 +652,13 @@ func TestRatingsOfALongAnswer(t *testing.T) {
 	if err != nil || len(rated) < 90 || len(units) != len(rated) || x.Quotes() {
 		t.Fatalf("%d claims are rated and %d shown, %v", len(rated), len(units), err)
 	}
-	for _, u := range units {
+	if grounded := slices.IndexFunc(rated, func(r eval.Rating) bool { return r.Yes }); grounded != 0 {
+		t.Errorf("the first claim is grounded, not claim %d: %+v", grounded, rated[0])
+	}
+	for i, u := range units {
+		if u.ID != rated[i].Unit {
+			t.Errorf("place %d: %s, want %s", i, u.ID, rated[i].Unit)
+		}
 		if u.Quote != "" || !slices.ContainsFunc(rated, func(r eval.Rating) bool { return r.Unit == u.ID }) {
 			t.Errorf("people are shown %+v", u)
 		}

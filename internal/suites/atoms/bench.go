@@ -94,7 +94,7 @@ func openCorpus(f *study.File, s *Study) (kit.Bench, error) {
 		var err error
 		if b.quality, err = readQuality(f.Resolve(s.JudgeQuality)); err == nil {
 			err = b.quality.fits(b, s.JudgeQuality)
-			b.Cases.Beside = kit.HashOf(b.quality)
+			b.Cases.Beside, b.Cases.What = kit.HashOf(b.quality), "labels of people on "+text.Plural(len(b.quality.Claims), "claim", "claims")
 		}
 		if err != nil {
 			errs.Add(f.Errorf("judge_quality", "%w", err))

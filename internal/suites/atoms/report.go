@@ -229,7 +229,7 @@ func unreadTable(tallies []*tally) eval.Table {
 func (b *bench) claimTable(r eval.Results) eval.Table {
 	t := eval.Table{Name: "claims", Title: "Claims, and the judge's error", Columns: []string{"arm", "rate", "claims", "judge " + b.judgeName() + " says", "corrected"}}
 	if b.quality == nil {
-		t.Note = "The judge was not measured on claims with human labels, so nothing is corrected: see judge_quality."
+		t.Note = "The judge was not measured on claims with human labels, so nothing is corrected here: see judge_quality. What people say in tasks is in the estimates."
 	} else {
 		t.Note = "Corrected by the judge's sensitivity and specificity on claims with human labels (Rogan & Gladen). It assumes that the judge is right as often here, on what is supported and on what is not. The labels measure whether a source supports a claim, so coverage and omission are not corrected, and in faithfulness only the emitted claims are. Judge " + b.quality.Judge + ": " + b.quality.describe() + "."
 	}

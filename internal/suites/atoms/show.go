@@ -33,7 +33,9 @@ func (b *bench) Show(c eval.Case) (eval.Exhibit, error) {
 	var said, known []string
 	for i, p := range a.points {
 		j := a.judged[i]
-		x.Rows = append(x.Rows, p.row(j))
+		row := p.row(j)
+		row.Place = i
+		x.Rows = append(x.Rows, row)
 		if !p.fromGold && j.holds {
 			said = append(said, j.evidence)
 		} else if at, like := nearest(p.claim, s.sentences); p.fromGold && at >= 0 && like >= enough {

@@ -27,12 +27,14 @@ const mostPairs = 1 << 21
 type arranged struct {
 	of      [][]*Entry // by point
 	surplus []Entry    // of records that gold does not have; their fields are paths such as items[+2].price
+	own     []string   // the paths of surplus in the answer
 	partner []string   // of points in lists: the path of the record in the answer, if its number is another
-	extra   []string   // fields that the schema does not have
-	faults  []string   // what has the wrong shape
-	long    []string   // lists that are too long to compare all pairs of records
-	entries int        // of the answer
-	plain   bool       // the answer has no evidence
+	answer  *tree
+	extra   []string // fields that the schema does not have
+	faults  []string // what has the wrong shape
+	long    []string // lists that are too long to compare all pairs of records
+	entries int      // of the answer
+	plain   bool     // the answer has no evidence
 }
 
 // arrange finds the entries of each point: by name, and in lists of the records that are
@@ -50,7 +52,7 @@ func (d *prepared) arrange(a Answer) *arranged {
 			p.entries = append(p.entries, e)
 		}
 	}
-	x := aligner{d: d, arranged: &arranged{of: make([][]*Entry, len(d.points)), partner: make([]string, len(d.points)),
+	x := aligner{d: d, arranged: &arranged{answer: answer, of: make([][]*Entry, len(d.points)), partner: make([]string, len(d.points)),
 		extra: r.extra, faults: r.faults, plain: plain}}
 	x.walk(d.schema.root, d.gold, answer, "", "")
 	for _, of := range x.of {
@@ -87,7 +89,7 @@ func (x *aligner) walk(n *node, gold, answer *tree, at, from string) {
 		for _, e := range answer.entries {
 			e := *e
 			e.Field = at
-			x.surplus = append(x.surplus, e)
+			x.surplus, x.own = append(x.surplus, e), append(x.own, from)
 		}
 	}
 }

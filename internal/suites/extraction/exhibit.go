@@ -37,16 +37,23 @@ func (b *bench) Show(c eval.Case) (eval.Exhibit, error) {
 	for _, list := range slices.Compact(slices.Sorted(slices.Values(arranged.long))) {
 		x.Facts = append(x.Facts, eval.Level{Name: "alignment", Value: list + " has too many records to compare all pairs: by keys and order, or by values of lists wherever they stand"})
 	}
+	places := arranged.places(d.schema)
 	for i := range results {
-		row := b.row(&results[i])
-		if from := arranged.partner[i]; from != "" {
+		row, from := b.row(&results[i]), arranged.partner[i]
+		if from != "" {
 			row.Note = strings.TrimPrefix(row.Note+"; in the answer: "+from, "; ")
+		}
+		if row.Own = from; inList(results[i].unit) && len(results[i].entries) == 0 {
+			row.Place = -1 // only gold has it
+		} else {
+			row.Place = places[cmp.Or(from, row.Unit)]
 		}
 		x.Rows = append(x.Rows, row)
 	}
 	for i := range arranged.surplus {
-		e := &arranged.surplus[i]
-		x.Rows = append(x.Rows, eval.ExhibitRow{Unit: e.Field, Gold: "no such record", Answer: e.shown(), Quote: shownQuote(e), Note: "a record that gold does not have"})
+		e, from := &arranged.surplus[i], arranged.own[i]
+		x.Rows = append(x.Rows, eval.ExhibitRow{Unit: e.Field, Gold: "no such record", Answer: e.shown(), Quote: shownQuote(e), Note: "a record that gold does not have",
+			Own: from, Place: places[from]})
 	}
 	x.Pages = d.pages(results)
 	if o.Kind != eval.OK || slices.Contains(o.Notes, eval.NoteTruncated) {
@@ -61,6 +68,31 @@ func (b *bench) Show(c eval.Case) (eval.Exhibit, error) {
 		x.Expected += strings.Join(gold, "; ")
 	}
 	return x, nil
+}
+
+// places are those of values in an answer with lists, by their paths: rows stand in the order of gold.
+func (x *arranged) places(s *Schema) map[string]int {
+	if !slices.ContainsFunc(s.names(), inList) {
+		return nil
+	}
+	places := map[string]int{}
+	var walk func(n *node, answer *tree, path string)
+	walk = func(n *node, answer *tree, path string) {
+		switch {
+		case n.isObject():
+			for i, m := range n.members {
+				walk(m, answer.get(i), join(path, n.names[i]))
+			}
+		case n.isList():
+			for _, number := range answer.numbers() {
+				walk(n.records, answer.get(number), fmt.Sprintf("%s[%d]", path, number))
+			}
+		default:
+			places[path] = len(places) + 1
+		}
+	}
+	walk(s.root, x.answer, "")
+	return places
 }
 
 func (b *bench) row(r *result) eval.ExhibitRow {

@@ -3,6 +3,7 @@ package extraction
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -155,5 +156,32 @@ func TestGoldOfLists(t *testing.T) {
 		if got, err := b.Same("d", x, y); err != nil || got != same {
 			t.Errorf("%s is the same: %v, %v", other, got, err)
 		}
+	}
+}
+
+// People are shown the records of an answer as it has them: which of them gold has, where, and what it
+// has beside, they cannot tell.
+func TestRecordsForPeople(t *testing.T) {
+	b := mustOpen(t, map[string]string{
+		"schemas/order.json": orderSchema,
+		"d.jsonl":            `{"document_id":"d","schema":"order","text":"A-1 costs 3.50, B-2 is red and blue","gold":{"day":null,"lines":[{"sku":"A-1","price":3.5},{"sku":"B-2"}],"tags":["red"]}}` + "\n",
+		"study.yaml":         "suite: extraction\nname: s\ndata: {source: jsonl, path: d.jsonl}\nschemas: schemas\narms:\n  - {name: null_baseline, builtin: null_baseline}\n",
+	})
+	answer := `{"lines":[{"sku":"C-3","price":4},{"price":3.5,"sku":"A-1"}],"tags":["blue"]}`
+	x, err := b.Show(eval.CaseOf(eval.Trial{Item: "d", Arm: "null_baseline", Replicate: 1}, eval.Outcome{Kind: eval.OK, Data: []byte(answer)}, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, u := range x.Judged() {
+		got = append(got, u.ID+" is "+u.Name+": "+u.Answer)
+	}
+	want := []string{"day is day: missing", "tags[+0] is tags[0]: blue", "lines[+0].sku is lines[0].sku: C-3", "lines[+0].price is lines[0].price: 4",
+		"lines[0].sku is lines[1].sku: A-1", "lines[0].price is lines[1].price: 3.5"}
+	if !slices.Equal(got, want) {
+		t.Errorf("people are shown\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if len(x.Rows) != 9 || x.Rows[0].Unit != "day" || x.Rows[8].Unit != "lines[+0].price" {
+		t.Errorf("rows %+v", x.Rows)
 	}
 }

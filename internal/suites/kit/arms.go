@@ -337,7 +337,7 @@ func ReadText(path string) (string, error) {
 }
 
 // Pipeline makes the arm of an entry that is a pipeline, which has no models. Its hash
-// covers the command or URL with the version of its program, or the content of the answer
+// covers the command or URL with the version of its program, or the answers in the answer
 // file.
 func (p *Planner) Pipeline(e *Entry) (Arm, bool) {
 	p.NoModels(e)
@@ -360,7 +360,7 @@ func (p *Planner) Pipeline(e *Entry) (Arm, bool) {
 	content := way.Value
 	if way.Key == kindOutputs {
 		a.Pipeline.Target = p.Resolve(way.Value)
-		hash, err := hashFile(a.Pipeline.Target)
+		hash, err := hashAnswers(a.Pipeline.Target)
 		if err != nil {
 			p.Fault(p.Key(e)+"."+kindOutputs, "reading answers: %w", err)
 			return Arm{}, false

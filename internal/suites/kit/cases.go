@@ -31,8 +31,9 @@ type KnownCases struct {
 	// simulated is for a judge that says what the case says.
 	simulated bool
 	// Beside is a hash of another file that measures the judge, which only scores and the
-	// analysis read; 0 if there is none.
+	// analysis read; 0 if there is none. What is what it has, such as "verdicts of people on 30 answers".
 	Beside eval.Hash
+	What   string
 }
 
 // Any reports whether there is one.
@@ -54,15 +55,25 @@ func (k *KnownCases) Hashes() []string {
 	hashes := []string{}
 	for _, of := range k.of {
 		for _, c := range of {
-			hashes = append(hashes, Hash(c.Item, c.Answer, passWord(c.Pass)).String()[:8])
+			hashes = append(hashes, shortHash(Hash(c.Item, c.Answer, passWord(c.Pass))))
 		}
 	}
-	if k.Beside != 0 {
-		hashes = append(hashes, k.Beside.String()[:8])
+	if beside := k.BesideHash(); beside != "" {
+		hashes = append(hashes, beside)
 	}
 	slices.Sort(hashes)
 	return hashes
 }
+
+// BesideHash is the hash of the file beside the cases in [KnownCases.Hashes], or "".
+func (k *KnownCases) BesideHash() string {
+	if k.Beside == 0 {
+		return ""
+	}
+	return shortHash(k.Beside)
+}
+
+func shortHash(h eval.Hash) string { return h.String()[:8] }
 
 // Add adds a case.
 func (k *KnownCases) Add(c KnownCase) {

@@ -1,9 +1,12 @@
 package kit
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -135,7 +138,7 @@ func TestPipelines(t *testing.T) {
 	p.Resolve = func(string) string { return path }
 	hashes := map[string]bool{}
 	for _, content := range []string{"1", "2"} {
-		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(`{"item":"i","output":"`+content+`"}`), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		a, ok := p.Pipeline(&Entry{Name: "x", Outside: Outside{Outputs: "answers"}})
@@ -149,6 +152,51 @@ func TestPipelines(t *testing.T) {
 	}
 	if len(hashes) != 2 {
 		t.Error("other answers have the same hash")
+	}
+}
+
+// A file of answers has the hash of what is read: another format or order is no change.
+func TestHashOfAnswers(t *testing.T) {
+	const (
+		first  = `{"item":"7","output":"b\u00e9","usage":{"input_tokens":8}}`
+		second = `{"item":"x","replicate":2,"output":{ "n": 1.50 },"model":"m"}`
+	)
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := io.WriteString(z, first+"\n"+second); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	hash := func(name, content string) eval.Hash {
+		t.Helper()
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h, err := hashAnswers(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	same := hash("a.jsonl", first+"\n"+second+"\n")
+	for name, content := range map[string]string{
+		"blank.jsonl":   "\ufeff" + first + "\r\n\n" + second + "\n\n",
+		"order.jsonl":   second + "\n" + first,
+		"words.jsonl":   `{"output": "bé", "document_id": 7.0, "replicate": 1, "model": null, "usage": {"output_tokens": 0, "input_tokens": 8}}` + "\n" + second,
+		"packed.gz":     packed.String(),
+		"list.json":     "[" + first + ",\n" + second + "]",
+		"table.csv":     "item,replicate,output,model,usage.input_tokens\n7,,bé,,8\nx,2,\"{ \"\"n\"\": 1.50 }\",m,\n",
+		"semicolon.csv": "item;replicate;output;model;usage.input_tokens\n7;1;bé;;8\nx;2;\"{ \"\"n\"\": 1.50 }\";m;\n",
+	} {
+		if hash(name, content) != same {
+			t.Errorf("%s has another hash", name)
+		}
+	}
+	for _, content := range []string{first, first + "\n" + first + "\n" + second, first + "\n" + strings.Replace(second, "1.50", "1.5", 1), first + "\n" + strings.Replace(second, `"m"`, `"o"`, 1),
+		first + "\n" + strings.Replace(second, "2", "1", 1), first + "\n" + second + "\n{", first + "\n" + second + "\n1"} {
+		if hash("other.jsonl", content) == same {
+			t.Errorf("%s has the same hash", content)
+		}
 	}
 }
 

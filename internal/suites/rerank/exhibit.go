@@ -1,6 +1,7 @@
 package rerank
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,10 +13,13 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
 
-// Show shows the first trial of a case: the request, the trace of the method,
-// and the truth table of the candidates in ranked order.
+// Show shows the first trial of a case: the request, the ranking, the trace of the method,
+// and the truth table of the candidates in ranked order. Of an item alone it shows the request.
 func (b *bench) Show(c eval.Case) (eval.Exhibit, error) {
 	t, o := c.Trials[0].Trial, c.Trials[0].Outcome
+	if r := b.Datum(t.Item); r != nil && t.Arm == "" {
+		return eval.Exhibit{Item: t.Item, Title: t.Item, Lead: leadOf(r), Rows: []eval.ExhibitRow{b.row(&record{}, r, nil, "")}}, nil
+	}
 	r, a, err := b.Of(t)
 	if err != nil {
 		return eval.Exhibit{}, err
@@ -52,7 +56,9 @@ func (b *bench) Show(c eval.Case) (eval.Exhibit, error) {
 	if o.Reason != "" {
 		fact("answer", string(o.Kind)+" ("+o.Reason+")")
 	}
-	x.Lead = r.Text + "\n" + r.Shorthand
+	x.Lead = leadOf(r)
+	x.Rows = []eval.ExhibitRow{b.row(&rec, r, right, o.Kind)}
+	x.Raw = cmp.Or(x.Rows[0].Answer, rec.Detail)
 	x.Table = b.truths(&rec, r)
 	for _, e := range rec.Trace {
 		x.Steps = append(x.Steps, eval.ExhibitStep{Name: strings.TrimSpace(e.Step + " " + e.Kind), Text: e.Text})
@@ -62,6 +68,44 @@ func (b *bench) Show(c eval.Case) (eval.Exhibit, error) {
 	}
 	return x, nil
 }
+
+func leadOf(r *request.Request) string { return r.Text + "\n" + r.Shorthand }
+
+// row is a trial in a row: what is right with its positions, what was ranked, best first, and what is
+// wrong with it.
+func (b *bench) row(rec *record, r *request.Request, right []int, kind eval.OutcomeKind) eval.ExhibitRow {
+	name := func(id string, place int) string {
+		if it := b.catalog.Item(id); it != nil {
+			id = it.Name
+		}
+		if place > 0 {
+			id += fmt.Sprintf(" [%d]", place)
+		}
+		return id
+	}
+	var gold, ranked []string
+	for _, g := range r.Answers() {
+		gold = append(gold, name(g.ID, rec.placeOf(g.ID)))
+	}
+	for i, place := range rec.Ranking {
+		ranked = append(ranked, fmt.Sprintf("%d. %s", i+1, name(rec.Candidates[place-1], place)))
+	}
+	row := eval.ExhibitRow{Unit: "ranking", Gold: strings.Join(gold, "; "), Answer: strings.Join(ranked, "\n")}
+	switch {
+	case kind == "" || rec.untouched():
+	case slices.Contains(right, 0):
+		row.Note = goldIsNew
+	case len(rec.Ranking) == 0 || !slices.Contains(right, rec.Ranking[0]):
+		if row.Note = rankWords(rec, right, kind); row.Note == notRanked {
+			row.Note = "gold not ranked"
+		} else if kind == eval.OK {
+			row.Note = "gold at rank " + row.Note
+		}
+	}
+	return row
+}
+
+const notRanked = "not ranked"
 
 func rankWords(rec *record, right []int, kind eval.OutcomeKind) string {
 	switch {
@@ -77,7 +121,7 @@ func rankWords(rec *record, right []int, kind eval.OutcomeKind) string {
 		}
 	}
 	if len(ranks) == 0 {
-		return "not ranked"
+		return notRanked
 	}
 	return method.Join(ranks)
 }

@@ -2,6 +2,7 @@ package rerank
 
 import (
 	"encoding/json"
+	"fmt"
 	"iter"
 	"os"
 	"path/filepath"
@@ -115,6 +116,16 @@ func TestScoringOfChangedGold(t *testing.T) {
 	}
 	if x, err := b.Show(eval.CaseOf(trial, o, nil)); err != nil || x.Table.Rows[1][len(x.Table.Rows[1])-1].Text != "gold" || x.Table.Rows[0][0].String() != "1" {
 		t.Errorf("the exhibit does not mark it: %v %+v", err, x.Table.Rows)
+	}
+	names := func(place int) string {
+		return fmt.Sprintf("%s [%d]", b.catalog.Item(rec.Candidates[place-1]).Name, place)
+	}
+	if x, err := b.Show(eval.CaseOf(trial, o, nil)); err != nil || len(x.Rows) != 1 || x.Rows[0].Gold != names(rec.Ranking[1]) || x.Rows[0].Note != "gold at rank 2" ||
+		!strings.HasPrefix(x.Rows[0].Answer, "1. "+names(rec.Ranking[0])+"\n2. "+names(rec.Ranking[1])) || len(x.Judged()) != 1 || x.Raw != x.Rows[0].Answer {
+		t.Errorf("it is shown in a row as %+v, %v", x.Rows, err)
+	}
+	if x, err := b.Show(eval.CaseOf(eval.Trial{Item: trial.Item}, eval.Outcome{Kind: eval.Failed}, nil)); err != nil || !strings.HasPrefix(x.Lead, b.requests[0].Text) || len(x.Judged()) != 0 {
+		t.Errorf("the item alone is shown as %+v, %v", x, err)
 	}
 	if p, _, err := b.result(trial, o); err != nil || p.Rank != 2 || p.Gold != rec.Ranking[1] {
 		t.Errorf("it is placed at %+v, %v", p, err)

@@ -71,7 +71,7 @@ func codingOf(task string, vs []eval.Verdict) *coding {
 		if v.Round == roundDecision {
 			return c
 		}
-		differ = differ || found != nil && !slices.Equal(found.codes, c.codes)
+		differ = differ || found != nil && !slices.EqualFunc(found.codes, c.codes, strings.EqualFold)
 		if found == nil || c.at < found.at {
 			found = c
 		}

@@ -592,10 +592,15 @@ func TestCodingOfTwoPeople(t *testing.T) {
 	}
 	zoe, ben := by("zoe", "2026-03-04T10:00:00Z", 1, "F1.1"), by("ben", "2026-03-04T11:00:00Z", 1, "F1.1")
 	other, decided := by("ben", "2026-03-04T11:00:00Z", 1, "F6.6"), by("carol", "2026-03-05T11:00:00Z", 3, "F6.6")
+	named := func(v eval.Verdict, name string) eval.Verdict {
+		v.Data = said("failures", 1, fmt.Sprintf(`{"primary":"emergent","emergent":%q,"run":1}`, name)).Data
+		return v
+	}
 	for name, c := range map[string]struct {
 		vs   []eval.Verdict
 		want string
-	}{"same": {[]eval.Verdict{ben, zoe}, "zoe F1.1"}, "one": {[]eval.Verdict{other}, "ben F6.6"}, "differ": {[]eval.Verdict{other, zoe}, ""}, "decided": {[]eval.Verdict{other, decided, zoe}, "carol F6.6"}} {
+	}{"same": {[]eval.Verdict{ben, zoe}, "zoe F1.1"}, "one": {[]eval.Verdict{other}, "ben F6.6"}, "differ": {[]eval.Verdict{other, zoe}, ""}, "decided": {[]eval.Verdict{other, decided, zoe}, "carol F6.6"},
+		"one name": {[]eval.Verdict{named(ben, " tone"), named(zoe, "Tone")}, "zoe Tone"}, "two names": {[]eval.Verdict{named(ben, "tone"), named(zoe, "terms")}, ""}} {
 		got := ""
 		if x := codingOf("failures", c.vs); x != nil {
 			got = x.by + " " + strings.Join(x.codes, " ")

@@ -121,13 +121,14 @@ func (b *bench) collapsed(p eval.Panel) *eval.Table {
 }
 
 // bars is a grouped bar chart of the fragment pass rate over levels, one series per
-// condition.
+// condition. Its intervals are those of the clusters of fragments, as in the tables beside it.
 func (b *bench) bars(p eval.Panel, level string, values []string) *eval.Figure {
 	f := &eval.Figure{Name: "pass_by_" + level, Title: "Fragment pass rate by " + level + " and condition", XTitle: level, YTitle: "fragments that pass", Ticks: values, Bars: true}
 	for _, c := range b.conditions {
 		s := eval.Series{Name: c}
 		for i, v := range values {
 			if r, ok := p.Rate(b.armsOf(level, v, c), metricFragment); ok {
+				r.Low, r.High = r.ClusterLow, r.ClusterHigh
 				s.Points = append(s.Points, eval.Point{X: eval.Number(i), Measured: r.Measured})
 			}
 		}

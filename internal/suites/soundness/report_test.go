@@ -49,3 +49,18 @@ func TestSummaryAtALook(t *testing.T) {
 		}
 	}
 }
+
+// clustered is a panel whose rates have an interval of outcomes and one of clusters.
+type clustered struct{ eval.Panel }
+
+func (clustered) Rate([]string, string) (eval.Rate, bool) {
+	return eval.Rate{Measured: eval.Measured{Value: 0.5, Low: 0.4, High: 0.6, N: 8}, ClusterLow: 0.3, ClusterHigh: 0.7}, true
+}
+
+// TestBarsOfClusters: fragments of one report depend on each other in the figure as in the tables.
+func TestBarsOfClusters(t *testing.T) {
+	f := (&bench{conditions: []string{"zero_shot"}}).bars(clustered{}, "model", []string{"m"})
+	if p := f.Series[0].Points[0]; p.Low != 0.3 || p.High != 0.7 || p.N != 8 {
+		t.Errorf("%+v", p)
+	}
+}

@@ -250,6 +250,12 @@ func (r *record) item() eval.Item {
 		Input: kit.Hash(r.Text), Gold: kit.Hash(gold...)}
 }
 
+// independent names what may depend on each other: the texts of a cluster, or those that are equal.
+func (r *record) independent() string { return cmp.Or(r.Cluster, r.Text) }
+
+// wrongSpans is as how many wrong spans an answer counts that cannot be read.
+func (r *record) wrongSpans() int { return max(1, len(r.Spans)) }
+
 // plan makes the arms: every labeller on each of its models, files, pipelines, and
 // the calibration arms if there are a judge and gold.
 func (b *bench) plan(f *study.File, s *Study, errs *study.Errors) {

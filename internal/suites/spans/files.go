@@ -237,8 +237,35 @@ func exportSnapshot(b *bench, k kit.Kept, trials []*trial, w io.Writer) (string,
 		f.Results = append(f.Results, out)
 		tally.Add(&l)
 	}
+	summary, lost := tally.Summary(), ""
+	if k.Run().Replicates == 1 { // else the analysis has more answers than the file
+		of, err := k.Estimates(metricECE, metricAUROC)
+		if err != nil {
+			lost = "no intervals: " + err.Error()
+		}
+		estimated(summary, func(metric string) (eval.Measured, bool) {
+			i := slices.IndexFunc(of, func(e kit.Estimate) bool { return e.Arm == a.ID && e.Metric == metric && e.Stratum == nil })
+			if i < 0 {
+				return eval.Measured{}, false
+			}
+			return of[i].Measured, of[i].Value.Defined()
+		})
+	}
 	buffered := bufio.NewWriter(w)
-	return "", errors.Join(f.Write(buffered, tally.Summary(1)), buffered.Flush())
+	return lost, errors.Join(f.Write(buffered, summary), buffered.Flush())
+}
+
+// estimated gives a summary what the analysis says of confidences, with its intervals.
+func estimated(s *snapshot.Summary, of func(metric string) (eval.Measured, bool)) {
+	c := s.ConfidenceAnalysis
+	if c == nil {
+		return
+	}
+	for metric, m := range map[string]*eval.Measured{metricECE: &c.ECE, metricAUROC: &c.AUROC} {
+		if e, ok := of(metric); ok {
+			*m = e
+		}
+	}
 }
 
 // recorded is the result of a snapshot that a trial repeats, or nil.
@@ -249,9 +276,11 @@ func (t *trial) recorded() *spanfile.SnapshotResult {
 // labelled is a trial as a summary counts it. Of a snapshot it is the result that was recorded.
 func (b *bench) labelled(t *trial) snapshot.Labelled {
 	if was := t.recorded(); was != nil {
-		return b.reader.Label(was)
+		l := b.reader.Label(was)
+		l.Cluster = t.record.independent()
+		return l
 	}
-	l := snapshot.Labelled{ID: t.record.ID, Text: t.record.Text, Spans: t.spans, Notes: t.notes, State: snapshot.NotJudged, Why: t.missing}
+	l := snapshot.Labelled{ID: t.record.ID, Text: t.record.Text, Cluster: t.record.independent(), Spans: t.spans, Notes: t.notes, State: snapshot.NotJudged, Why: t.missing}
 	switch {
 	case t.Outcome.Kind != eval.OK:
 		l.State, l.Why = snapshot.Errored, strings.TrimSpace(string(t.Outcome.Kind)+": "+t.Outcome.Detail)

@@ -1,6 +1,7 @@
 package spans
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,11 +76,12 @@ func (b *bench) CaseVerdict(c kit.KnownCase, vs []eval.Verdict) (pass bool, miss
 	if t.missing != "" {
 		return false, t.missing
 	}
-	wrong := t.parsed.Result.Entries() > 0
-	if !wrong && len(t.parsed.Result.Lost) > 0 {
-		return false, lostList
+	v := &t.parsed.Result
+	if v.Entries() > 0 { // of whichever span
+		return false, ""
 	}
-	return !wrong, ""
+	missing = cmp.Or(v.UnknownMissed(), v.UnknownSpans())
+	return missing == "", missing
 }
 
 // readCases reads the known cases of the study.
@@ -213,8 +215,8 @@ func (b *bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, er
 		}
 		t := b.read(r, of)
 		missing := t.missing
-		if missing == "" && !t.parsed.Result.KnowsSpans() {
-			missing = lostList
+		if missing == "" {
+			missing = t.parsed.Result.UnknownSpans()
 		}
 		n := kit.Count(c.Arm != calibrationPlanted, missing == "" && t.flags[b.plantedAt(r)] == 0, missing)
 		for i := range n.Wrong {
@@ -251,7 +253,7 @@ func (b *bench) Ratings(c eval.Case) (list []eval.Rating) {
 	}
 	for of := range c.Answered() {
 		t := b.read(r, of)
-		if t.missing != "" || !t.parsed.Result.KnowsSpans() {
+		if t.missing != "" || t.parsed.Result.UnknownSpans() != "" {
 			continue
 		}
 		for i, s := range t.spans {

@@ -104,7 +104,7 @@ func (b *bench) readPeople(f *study.File, s *Study, errs *study.Errors) {
 	for _, key := range slices.Sorted(maps.Keys(b.people)) {
 		said = append(said, key, fmt.Sprintf("%v %q", b.people[key].flags, b.people[key].missed))
 	}
-	b.Cases.Beside = kit.Hash(said...)
+	b.Cases.Beside, b.Cases.What = kit.Hash(said...), "verdicts of people on "+text.Plural(len(b.people), "answer", "answers")
 	if unchecked > 0 {
 		b.Warn("%s: %s without a result: nobody has checked the spans", path, text.Plural(unchecked, "line", "lines"))
 	}

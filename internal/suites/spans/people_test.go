@@ -6,6 +6,8 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +25,7 @@ const noErrors = `{"missedElements": [], "falsePositives": [], "taxonomyErrors":
 // tenTexts are ten texts of four words, and their answer: a span for each word.
 func tenTexts() (texts, answer string) {
 	for i := range 10 {
-		texts += fmt.Sprintf(`{"id": "t%d", "text": "One two three four."}`+"\n", i)
+		texts += fmt.Sprintf(`{"id": "t%d", "text": "One two three four, %d."}`+"\n", i, i)
 	}
 	return texts, `{"spans": [{"text": "One", "role": "style"}, {"text": "two", "role": "style"}, {"text": "three", "role": "style"}, {"text": "four", "role": "style"}]}`
 }
@@ -56,6 +58,8 @@ func (r asResults) Cases() iter.Seq2[eval.Case, error] {
 		}
 	}
 }
+
+func (r asResults) Estimate(_, _ string) (eval.Measured, bool) { return eval.Measured{}, false }
 
 // tableOf is a table of the report of cases.
 func tableOf(t *testing.T, b *bench, name string, cases []eval.Case) [][]string {
@@ -110,6 +114,111 @@ func TestPeopleWhoFindNothing(t *testing.T) {
 			if v, ok := got[agreementOfJudge+kind+"_kappa"]; !ok {
 				t.Errorf("%s: no kappa of %s on a text without errors: %v", name, kind, v)
 			}
+		}
+	}
+}
+
+// TestCorrectedByPeople: the rate of any error is of all answers, as the error rate is: one that
+// cannot be read counts as a wrong span, and the note counts those whose errors are unknown. Texts
+// of a cluster, and equal ones, depend on each other.
+func TestCorrectedByPeople(t *testing.T) {
+	texts, answer := tenTexts()
+	const one = "– (1 clusters with human labels vary too little for a correction)"
+	for name, test := range map[string]struct {
+		texts, any string
+	}{
+		"texts":       {texts, "0.167 (0.000 to 0.622)"},
+		"one cluster": {strings.ReplaceAll(texts, `"text"`, `"cluster": "c", "text"`), one},
+		"equal":       {regexp.MustCompile(`, \d\.`).ReplaceAllString(texts, "."), one},
+	} {
+		var human strings.Builder
+		var cases []eval.Case
+		for i := range 10 {
+			id, said, v := fmt.Sprint("t", i), answer, judgedClean()
+			switch {
+			case i < 4:
+				said = "I cannot."
+			case i == 4:
+				v.Data = []byte(strings.Replace(string(v.Data), `"falsePositives":[],`, "", 1))
+			default:
+				human.WriteString(checkedLine(id, answer, noErrors))
+			}
+			cases = append(cases, answerOf(id, said, v))
+		}
+		b, err := openFiles(t, map[string]string{"study.yaml": minimal + "human: h.jsonl\n", "r.jsonl": test.texts, "h.jsonl": human.String()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks, err := b.Report(asResults{cases: cases})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range blocks {
+			if x.Table == nil || x.Table.Name != "corrected_rates" {
+				continue
+			}
+			rows := x.Table.Strings()
+			if !strings.HasSuffix(x.Table.Note, " lexicon: without 1 answer whose errors are unknown.") {
+				t.Errorf("%s: note %q", name, x.Table.Note)
+			}
+			// 4 of 4 + 5·4 spans
+			if want := []string{"lexicon", "any", "0.167", "0.000", test.any, "20"}; !cmp.Equal(rows[0], want) || rows[1][2] != "0.000" || rows[1][5] != "20" {
+				t.Errorf("%s: %q, want %q", name, rows, want)
+			}
+		}
+	}
+}
+
+// TestErrorsOfUnknownSpans: an error that names no span is one, so what depends on the span is
+// unknown; the span is found by its text but for case.
+func TestErrorsOfUnknownSpans(t *testing.T) {
+	texts, answer := tenTexts()
+	b, err := openFiles(t, map[string]string{"study.yaml": minimal + "human: h.jsonl\n", "r.jsonl": texts, "h.jsonl": checkedLine("t0", answer, noErrors)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for said, test := range map[string]struct {
+		rate   float64 // -1: unscored
+		counts string
+	}{
+		`"falsePositives":[{"spanIndex":9,"text":"TWO ","reason":"other"}]`:  {0.25, "0"},
+		`"falsePositives":[{"spanIndex":9,"text":"five","reason":"other"}]`:  {-1, "1"},
+		`"taxonomyErrors":[{"text":"five","expectedRole":"shot"}]`:           {-1, "1"},
+		`"granularityErrors":[{"text":"five","issue":"too_fine"}]`:           {-1, "1"},
+		`"falsePositives":[{"spanIndex":1,"text":"three","reason":"other"}]`: {0.25, "0"},
+	} {
+		v := judgedClean()
+		list, _, _ := strings.Cut(said, "[")
+		v.Data = []byte(strings.Replace(string(v.Data), list+"[]", said, 1))
+		c := answerOf("t0", answer, v)
+		got, unscored := figures(b, c), map[string]string{}
+		for _, s := range b.Score(nil, c) {
+			unscored[s.Metric] = s.Unscored
+		}
+		rate, ok := got[metricErrorRate]
+		_, ece := got[metricECE]
+		if ok != (test.rate >= 0) || ok && rate != test.rate || ece {
+			t.Errorf("%s: error rate %v %v, want %v", said, rate, ok, test.rate)
+		}
+		kind := agreementOfJudge + map[string]string{`"falsePositives":`: "false_positive", `"taxonomyErrors":`: "taxonomy", `"granularityErrors":`: "granularity"}[list] + "_kappa"
+		if want := "the judge does not say which span has an error"; !ok && (unscored[metricErrorRate] != want || unscored[kind] != want) {
+			t.Errorf("%s: unscored: %q", said, unscored)
+		}
+		if got[metricTotal] != 25 {
+			t.Errorf("%s: total %v", said, got[metricTotal])
+		}
+		if rows := tableOf(t, b, "results", []eval.Case{c}); !slices.ContainsFunc(rows, func(r []string) bool { return r[1] == "errors of unknown spans" && r[2] == test.counts }) {
+			t.Errorf("%s: %q", said, rows)
+		}
+		x, err := b.Show(c)
+		if shown := len(x.Rows) > 4; err != nil || shown != (test.counts == "1") {
+			t.Errorf("%s: shown as %+v, %v", said, x.Rows, err)
+		}
+		if pass, missing := b.CaseVerdict(kit.KnownCase{Item: "t0", Answer: answer}, c.Trials[0].Verdicts); pass || missing != "" {
+			t.Errorf("%s: a case passes: %v, %q", said, pass, missing)
+		}
+		if rated := len(b.Ratings(c)); rated != 4 && ok || rated > 0 && !ok {
+			t.Errorf("%s: %d ratings", said, rated)
 		}
 	}
 }
@@ -241,7 +350,7 @@ func TestExportPeople(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.SplitAfter(string(data), "\n")
-	const want = `{"id":"t0","arm":"lexicon","text":"One two three four.","spans":[{"text":"One","role":"style","start":0,"end":3},{"text":"two","role":"style","start":4,"end":7},{"text":"three","role":"style","start":8,"end":13},{"text":"four","role":"style","start":14,"end":18}],"result":null}` + "\n"
+	const want = `{"id":"t0","arm":"lexicon","text":"One two three four, 0.","spans":[{"text":"One","role":"style","start":0,"end":3},{"text":"two","role":"style","start":4,"end":7},{"text":"three","role":"style","start":8,"end":13},{"text":"four","role":"style","start":14,"end":18}],"result":null}` + "\n"
 	if len(lines) != 5 || lines[0] != want {
 		t.Fatalf("%s, want 4 lines, the first %s", data, want)
 	}

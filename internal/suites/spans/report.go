@@ -3,6 +3,7 @@ package spans
 import (
 	"cmp"
 	_ "embed"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/spanfile"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/spans/snapshot"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A tally is what a report counts for an arm.
@@ -25,6 +27,7 @@ type tally struct {
 	confusion map[[2]string]int // gold and predicted category; "" for none
 	gold      int               // texts with gold
 	quality   snapshot.Quality
+	left      int               // answers that are not in it
 	people    map[*checked]bool // verdicts of people that are on answers of the run
 }
 
@@ -58,7 +61,8 @@ func (b *bench) Report(results eval.Results) ([]eval.Block, error) {
 	var all []*tally
 	for _, a := range b.OwnArms {
 		if k := byArm[a.ID]; k != nil {
-			k.summary = k.counts.Summary(1)
+			k.summary = k.counts.Summary()
+			estimated(k.summary, func(metric string) (eval.Measured, bool) { return results.Estimate(a.ID, metric) })
 			all = append(all, k)
 		}
 	}
@@ -99,8 +103,14 @@ func (b *bench) count(k *tally, t *trial) {
 		k.people[h], people = true, h.flags
 	}
 	l := b.labelled(t)
-	if t.missing == "" && t.parsed.Result.KnowsSpans() { // people correct a distrusted judge too
-		k.quality.Add(t.record.ID, t.flags, people)
+	switch cluster := t.record.independent(); { // people correct a distrusted judge too
+	case t.Outcome.Kind == eval.Failed:
+	case !t.readable:
+		k.quality.AddWrong(cluster, t.record.wrongSpans())
+	case t.missing == "" && t.parsed.Result.UnknownSpans() == "":
+		k.quality.Add(cluster, t.flags, people)
+	default:
+		k.left++
 	}
 	k.counts.Add(&l)
 }
@@ -161,7 +171,7 @@ func reliability(all []*tally) eval.Figure {
 		}
 		s := eval.Series{Name: k.arm}
 		for _, b := range c.Reliability {
-			s.Points = append(s.Points, eval.Point{X: eval.Number((b.Low + b.High) / 2), Measured: eval.Measured{Value: eval.Number(b.Accuracy), Low: eval.Number(b.CILow), High: eval.Number(b.CIHigh), N: b.N}})
+			s.Points = append(s.Points, eval.Point{X: eval.Number((b.Low + b.High) / 2), Measured: eval.Measured{Value: eval.Number(b.Accuracy), Low: b.CILow, High: b.CIHigh, N: b.Texts}})
 		}
 		f.Series = append(f.Series, s)
 	}
@@ -233,7 +243,7 @@ func (b *bench) Changes(was, is iter.Seq2[eval.Case, error]) ([]eval.Table, erro
 				}
 			}
 		}
-		if sides[i] = counts.Summary(1); sides[i].JudgedResults == 0 {
+		if sides[i] = counts.Summary(); sides[i].JudgedResults == 0 {
 			return nil, nil
 		}
 	}
@@ -281,7 +291,11 @@ func (b *bench) peopleTable(all []*tally) eval.Table {
 func qualityTable(all []*tally) eval.Table {
 	t := *newTable("corrected_rates")
 	for _, k := range all {
-		for _, q := range k.quality.Corrected() {
+		rates := k.quality.Corrected()
+		if len(rates) > 0 && k.left > 0 {
+			t.Note += fmt.Sprintf(" %s: without %s whose errors are unknown.", k.arm, text.Plural(k.left, "answer", "answers"))
+		}
+		for _, q := range rates {
 			corrected := eval.Missing(eval.KindRatio, q.Undefined)
 			if q.Undefined == "" {
 				corrected = ratio(q.Value).Within(eval.Number(q.CI.Low), eval.Number(q.CI.High))

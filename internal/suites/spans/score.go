@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/measure"
 	"github.com/scruple-eval/scruple/internal/measure/span"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
@@ -88,7 +89,7 @@ func scoreUnreadable(dst []eval.Score, r *record) []eval.Score {
 	for _, metric := range criterionMetrics {
 		dst = append(dst, eval.Score{Metric: metric, Num: verdict.LeastScore, Den: 1})
 	}
-	n := float64(max(1, len(r.Spans)))
+	n := float64(r.wrongSpans())
 	return append(dst, eval.Score{Metric: metricErrorRate, Num: n, Den: n})
 }
 
@@ -154,9 +155,6 @@ func (b *bench) scoreGold(dst []eval.Score, t *trial) []eval.Score {
 	return dst
 }
 
-// lostList is why the errors of an answer are not known though it has a total.
-const lostList = "the judge's list of errors is not complete, or an error is of no span"
-
 // distrusts reports whether the verdicts on an arm do not count. Recorded ones do.
 func (b *bench) distrusts(a *arm) bool { return !b.trusted && a.snapshot == nil }
 
@@ -185,27 +183,27 @@ func (b *bench) scoreJudge(dst []eval.Score, t *trial) []eval.Score {
 	for i, x := range v.Scores.List() {
 		dst = append(dst, eval.Score{Metric: criterionMetrics[i], Num: x, Den: 1})
 	}
-	count := func(metric string, known bool, num, den int) {
+	count := func(metric, unknown string, num, den int) {
 		switch {
 		case den == 0:
-		case !known:
-			dst = unscored(dst, lostList, den, metric)
+		case unknown != "":
+			dst = unscored(dst, unknown, den, metric)
 		default:
 			dst = append(dst, share(metric, num, den))
 		}
 	}
-	count(metricMissed, v.KnowsMissed(), len(v.MissedElements), 1)
+	count(metricMissed, v.UnknownMissed(), len(v.MissedElements), 1)
 	wrong, spurious := 0, 0
 	for _, f := range t.flags {
 		wrong += int(kit.Indicator(f != 0))
 		spurious += int(kit.Indicator(f&1 != 0))
 	}
-	count(metricErrorRate, v.KnowsSpans(), wrong, n)
-	count(metricFalse, v.KnowsFalse(), spurious, n)
-	if n > 0 && v.KnowsSpans() {
+	count(metricErrorRate, v.UnknownSpans(), wrong, n)
+	count(metricFalse, v.Unknown(0), spurious, n)
+	if n > 0 && v.UnknownSpans() == "" {
 		dst = confidences(dst, t, func(i int) bool { return t.flags[i] == 0 })
 	}
-	if h := b.checkedOf(t); h != nil && v.KnowsMissed() && v.KnowsSpans() {
+	if h := b.checkedOf(t); h != nil {
 		dst = compareWithPeople(dst, &t.judgement, h)
 	}
 	return dst
@@ -214,6 +212,7 @@ func (b *bench) scoreJudge(dst []eval.Score, t *trial) []eval.Score {
 // compareWithPeople scores the judge on one answer. An error that only the other
 // found is a disagreement, whatever its details.
 func compareWithPeople(dst []eval.Score, j *judgement, h *checked) []eval.Score {
+	v := &j.parsed.Result
 	ratios := func(kind string, both, judge, people int) {
 		if judge > 0 {
 			dst = append(dst, share(agreementOfJudge+kind+"_precision", both, judge))
@@ -223,6 +222,11 @@ func compareWithPeople(dst []eval.Score, j *judgement, h *checked) []eval.Score 
 		}
 	}
 	for k, kind := range verdict.Kinds {
+		of := agreementOfJudge + kind
+		if why := v.Unknown(k); why != "" {
+			dst = unscored(dst, why, 0, of+"_precision", of+"_recall", of+"_kappa")
+			continue
+		}
 		table := make(eval.Row, 4) // found by both, by the judge, by people, by neither
 		for i := range j.flags {
 			a, b := j.flags[i]>>k&1, h.flags[i]>>k&1
@@ -230,22 +234,37 @@ func compareWithPeople(dst []eval.Score, j *judgement, h *checked) []eval.Score 
 		}
 		ratios(kind, int(table[0]), int(table[0]+table[1]), int(table[0]+table[2]))
 		if len(j.flags) > 0 {
-			dst = append(dst, eval.Score{Metric: agreementOfJudge + kind + "_kappa", Row: table})
+			dst = append(dst, eval.Score{Metric: of + "_kappa", Row: table})
 		}
 	}
-	left := slices.Clone(h.missed)
-	for _, m := range j.parsed.Result.MissedElements {
-		if at := slices.IndexFunc(left, func(missed string) bool { return sameElement(m.Text, missed) }); at >= 0 {
-			left = slices.Delete(left, at, at+1)
-		}
+	if why := v.UnknownMissed(); why != "" {
+		return unscored(dst, why, 0, agreementOfJudge+kindMissed+"_precision", agreementOfJudge+kindMissed+"_recall")
 	}
-	ratios(kindMissed, len(h.missed)-len(left), len(j.parsed.Result.MissedElements), len(h.missed))
+	ratios(kindMissed, sameElements(v.MissedElements, h.missed), len(v.MissedElements), len(h.missed))
 	return dst
 }
 
-// sameElement reports whether two texts name the same element: equal after
-// folding, or one contains the other.
-func sameElement(a, b string) bool {
-	a, b = text.Fold(a), text.Fold(b)
-	return a != "" && b != "" && (a == b || strings.Contains(a, b) || strings.Contains(b, a))
+// sameElements counts the elements that judge and people name, each paired once: first equal texts,
+// then those of which one has the words of the other, as many as there can be.
+func sameElements(judge []verdict.Missed, people []string) (n int) {
+	most := int32(min(len(judge), len(people)))
+	cost := make([][]int32, len(judge))
+	for i, m := range judge {
+		cost[i] = make([]int32, len(people))
+		for k, missed := range people {
+			switch {
+			case text.Equal(text.String, m.Text, missed):
+			case text.Contains(text.String, m.Text, missed) || text.Contains(text.String, missed, m.Text):
+				cost[i][k] = most // no number of these is worth an equal one
+			default:
+				cost[i][k] = most + 1
+			}
+		}
+	}
+	for i, k := range measure.Assign(cost) {
+		if k >= 0 && cost[i][k] <= most {
+			n++
+		}
+	}
+	return n
 }

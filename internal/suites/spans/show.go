@@ -27,12 +27,12 @@ func (b *bench) Show(c eval.Case) (eval.Exhibit, error) {
 	x.Facts = append(x.Facts, eval.Level{Name: "answer", Value: strings.Join(append([]string{reading}, of.Outcome.Notes...), ", ")})
 	problems := make([][]string, len(t.spans))
 	v := &t.parsed.Result
+	var lost []eval.ExhibitRow
 	if t.missing == "" {
-		problems = judged(v, len(t.spans))
+		problems, lost = judged(v, len(t.spans))
 		x.Facts = append(x.Facts, eval.Level{Name: "judged total", Value: fmt.Sprintf("%v of %d", v.TotalScore, verdict.MostTotal)})
 	}
 	goldOf := make([]*spanfile.Span, len(t.spans))
-	var lost []eval.ExhibitRow
 	for _, m := range t.matches {
 		if m.span == nil {
 			lost = append(lost, eval.ExhibitRow{Unit: m.gold.Text, Gold: m.gold.Role, Note: "not labelled"})
@@ -92,27 +92,29 @@ func (b *bench) Show(c eval.Case) (eval.Exhibit, error) {
 // unitOf names a span of an answer in verdicts of people.
 func unitOf(i int) string { return "span " + strconv.Itoa(i+1) }
 
-// judged are the errors of each of n spans, by the judge.
-func judged(v *verdict.Result, n int) [][]string {
-	all := make([][]string, n)
-	add := func(at verdict.Index, what, more string) {
+// judged are the errors of each of n spans, by the judge, and rows of those of unknown spans.
+func judged(v *verdict.Result, n int) (all [][]string, unknown []eval.ExhibitRow) {
+	all = make([][]string, n)
+	add := func(at verdict.Index, text, what, more string) {
 		if more != "" {
 			what += ": " + more
 		}
 		if i := int(at); i >= 0 && i < n {
 			all[i] = append(all[i], what)
+		} else {
+			unknown = append(unknown, eval.ExhibitRow{Unit: text, Note: "in an unknown span, by the judge: " + what})
 		}
 	}
 	for _, e := range v.FalsePositives {
-		add(e.SpanIndex, "false positive: "+e.Reason, "")
+		add(e.SpanIndex, e.Text, "false positive: "+e.Reason, "")
 	}
 	for _, e := range v.TaxonomyErrors {
-		add(e.SpanIndex, "wrong role", e.ExpectedRole+" expected")
+		add(e.SpanIndex, e.Text, "wrong role", e.ExpectedRole+" expected")
 	}
 	for _, e := range v.GranularityErrors {
-		add(e.SpanIndex, strings.ReplaceAll(e.Issue, "_", " "), e.Suggestion)
+		add(e.SpanIndex, e.Text, strings.ReplaceAll(e.Issue, "_", " "), e.Suggestion)
 	}
-	return all
+	return all, unknown
 }
 
 // page is a text with its spans marked by category.

@@ -538,6 +538,34 @@ func TestPeople(t *testing.T) {
 	}
 }
 
+// TestMissedElements: elements are the same if they have the same text or the words of each other,
+// whatever their order.
+func TestMissedElements(t *testing.T) {
+	for name, test := range map[string]struct {
+		judge, people string
+		want          int
+	}{
+		"parts of words":      {"a, with", "woman, scattered leaves", 0},
+		"equal first":         {"light, soft light", "soft light, key light", 2},
+		"in another order":    {"soft light, light", "key light, soft light", 2},
+		"equal and not":       {"soft light, light, warm soft light", "soft light", 1},
+		"once each":           {"light", "soft light, key light", 1},
+		"another case, comma": {"The Beach.", "the beach", 1},
+		"equal, not two":      {"soft light, light", "very soft light, soft light", 2},
+		"none":                {"", "soft light", 0},
+	} {
+		var judge []verdict.Missed
+		for _, s := range strings.Split(test.judge, ", ") {
+			if s != "" {
+				judge = append(judge, verdict.Missed{Text: s})
+			}
+		}
+		if got := sameElements(judge, strings.Split(test.people, ", ")); got != test.want {
+			t.Errorf("%s: %d, want %d", name, got, test.want)
+		}
+	}
+}
+
 func TestLexicon(t *testing.T) {
 	var x label.Taxonomy
 	if err := x.Complete(); err != nil {
@@ -664,12 +692,12 @@ func TestExportFailures(t *testing.T) {
 		counts := calibrated.reader.NewTally()
 		counts.Add(&l)
 		var is map[string]any
-		if data, err := json.Marshal(counts.Summary(1)); err != nil || json.Unmarshal(data, &is) != nil || is["errorCount"] != float64(summary.ErrorCount) || is["judgeFailureCount"] != float64(summary.JudgeFailures) {
+		if data, err := json.Marshal(counts.Summary()); err != nil || json.Unmarshal(data, &is) != nil || is["errorCount"] != float64(summary.ErrorCount) || is["judgeFailureCount"] != float64(summary.JudgeFailures) {
 			t.Errorf("%s: summarised again: %v, %v", name, is, err)
 		}
 		k := &tally{counts: test.bench.reader.NewTally(), confusion: map[[2]string]int{}, people: map[*checked]bool{}}
 		test.bench.count(k, test.bench.read(calibrated.Datum("a"), &c.Trials[0]))
-		if s := k.counts.Summary(1); s.JudgedResults != summary.JudgedResults || s.ErrorCount != summary.ErrorCount {
+		if s := k.counts.Summary(); s.JudgedResults != summary.JudgedResults || s.ErrorCount != summary.ErrorCount {
 			t.Errorf("%s: the report counts %+v, the snapshot %+v", name, s, summary)
 		}
 	}

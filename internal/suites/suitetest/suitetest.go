@@ -351,11 +351,16 @@ func (c *conformance) rated(t *testing.T, trials []eval.Trial, first []done) {
 			continue
 		}
 		shown := map[string]bool{"": true}
-		for _, u := range x.Judged() {
+		units := x.Judged()
+		for _, u := range units {
 			if shown[u.ID] {
 				t.Errorf("%v: two units are named %q", tr, u.ID)
 			}
 			shown[u.ID] = true
+		}
+		x, err = c.bench.Show(eval.CaseOf(tr, first[i].outcome, first[i].verdicts))
+		if err != nil || !slices.EqualFunc(units, x.Judged(), func(a, b eval.JudgedUnit) bool { return a.ID == b.ID }) {
+			t.Errorf("%v: the order of units depends on verdicts: %+v and %+v, %v", tr, units, x.Judged(), err)
 		}
 		twice := map[string]bool{}
 		for _, r := range c.bench.Capabilities().Ratings(eval.CaseOf(tr, first[i].outcome, first[i].verdicts)) {

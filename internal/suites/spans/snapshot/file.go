@@ -47,6 +47,7 @@ const (
 // points.
 type Labelled struct {
 	ID, Text string
+	Cluster  string // of texts that may depend on each other; "" for one of its own
 	Spans    []spanfile.Span
 	Notes    []string // of spans: realigned, unaligned, else ""
 	State    State

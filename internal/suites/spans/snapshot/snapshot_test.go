@@ -53,7 +53,7 @@ func summarise(f *spanfile.SnapshotFile) *snapshot.Summary {
 		l := reader.Label(&f.Results[i])
 		t.Add(&l)
 	}
-	return t.Summary(1)
+	return t.Summary()
 }
 
 func two(x float64) float64 { return math.Round(100*x) / 100 }
@@ -532,20 +532,63 @@ func TestProperty9Threshold(t *testing.T) {
 	})
 }
 
-// An AUROC that is the same in all resamples says nothing of others: it has no interval.
-func TestConfidenceWithoutSpread(t *testing.T) {
+// Spans of a text, and texts of a cluster, depend on each other; replicates of a text are no others.
+// By hand, of 20 texts with 10 spans, of which 10 texts are all wrong: Wilson's interval of 10 of 20,
+// 0.299 to 0.701, is that of texts alike in themselves; of half the clusters, 5 of 10, 0.237 to 0.763.
+// The bounds leave room for the quantile of t instead of z.
+func TestConfidenceClusters(t *testing.T) {
+	for name, test := range map[string]struct {
+		perCluster, replicates int
+		least, most            float64 // of the lower limit
+	}{
+		"texts":      {1, 1, 0.27, 0.30},
+		"clusters":   {2, 1, 0.20, 0.24},
+		"replicates": {1, 3, 0.27, 0.30},
+	} {
+		tally := reader.NewTally()
+		for range test.replicates {
+			for i := range 20 {
+				l := snapshot.Labelled{ID: fmt.Sprint("t", i), State: snapshot.Judged, Verdict: verdict.Parsed{Result: verdict.Empty()}}
+				if test.perCluster > 1 {
+					l.Cluster = fmt.Sprint("c", i%10)
+				}
+				for k := range 10 {
+					l.Spans, l.Notes = append(l.Spans, spanfile.Span{Text: "x", Role: "style", Confidence: 0.9}), append(l.Notes, "")
+					if i%20 < 5 || i >= 10 && i < 15 {
+						l.Verdict.Result.FalsePositives = append(l.Verdict.Result.FalsePositives, verdict.FalsePositive{SpanIndex: verdict.Index(k)})
+					}
+				}
+				tally.Add(&l)
+			}
+		}
+		c := tally.Summary().ConfidenceAnalysis
+		b, r := c.Buckets.High, c.Reliability[0]
+		if b.ErrorRate != 0.5 || b.Total != 200*test.replicates || !(float64(b.ErrorRateLow) >= test.least && float64(b.ErrorRateLow) <= test.most) || !(math.Abs(float64(b.ErrorRateLow+b.ErrorRateHigh)-1) < 1e-9) {
+			t.Errorf("%s: %+v", name, b)
+		}
+		if !(math.Abs(float64(r.CILow-b.ErrorRateLow)) < 1e-9) || r.Texts != 20 || r.N != b.Total {
+			t.Errorf("%s: %+v", name, r)
+		}
+		if c.ECE.Low.Defined() || c.ECE.N != 20 || !(math.Abs(float64(c.ECE.Value)-0.4) < 1e-9) {
+			t.Errorf("%s: %+v", name, c.ECE)
+		}
+	}
+}
+
+// A file of one text has rates without an interval, and is written.
+func TestConfidenceOfOneText(t *testing.T) {
 	v := verdict.Empty()
 	v.FalsePositives = []verdict.FalsePositive{{SpanIndex: 1, Text: "b", Reason: "other"}}
-	var results []string
-	for _, id := range []string{"p", "q", "r"} {
-		results = append(results, `{"promptId": "`+id+`", "output": "ab", "spans": [{"text":"a","role":"style","confidence":0.9,"start":0,"end":1},{"text":"b","role":"style","confidence":0.1,"start":1,"end":2}], "meta": null, "error": null, "judgeResult": `+string(v.Encode())+`}`)
-	}
-	f, err := spanfile.ReadSnapshot([]byte(`{"results": [`+strings.Join(results, ",")+`]}`), "alike")
+	f, err := spanfile.ReadSnapshot([]byte(`{"results": [{"promptId": "p", "output": "ab", "spans": [{"text":"a","role":"style","confidence":0.9,"start":0,"end":1},{"text":"b","role":"style","confidence":0.1,"start":1,"end":2}], "meta": null, "error": null, "judgeResult": `+string(v.Encode())+`}]}`), "one")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := summarise(f).ConfidenceAnalysis; c == nil || c.AUROC.Value != 1 || c.AUROC.Low.Defined() || c.AUROC.High.Defined() {
+	m := summarise(f)
+	if c := m.ConfidenceAnalysis; c == nil || c.AUROC.Value != 1 || c.Buckets.Low.ErrorRate != 1 || c.Buckets.Low.ErrorRateLow.Defined() || c.Buckets.High.ErrorRateHigh.Defined() {
 		t.Errorf("%+v", c)
+	}
+	if err := f.Write(io.Discard, m); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -726,7 +769,7 @@ func TestChangesAreTheSame(t *testing.T) {
 			l.Verdict.Result.TotalScore = 5 + step*float64(i)
 			tally.Add(&l)
 		}
-		return tally.Summary(1)
+		return tally.Summary()
 	}
 	was, is := summary(0.1), summary(0.13)
 	want, err := json.Marshal(snapshot.Changes(was, is))

@@ -39,9 +39,10 @@ type Summary struct {
 	JudgeFailureReasons   map[string]int                   `json:"judgeFailureReasons"`
 	ParseSteps            map[verdict.Step]int             `json:"parseSteps"`
 	LostLists             int                              `json:"lostListCount,omitempty"` // judged, with a list of errors that is not complete
-	UncountableConfusions int                              `json:"uncountableConfusions"`   // equal or unknown roles
-	SpanNotes             map[string]int                   `json:"spanNotes"`               // realigned, unaligned
-	NoConfidence          int                              `json:"spansWithoutConfidence"`  // none, or not from 0 to 1: not in the analysis of confidences
+	Unplaced              int                              `json:"errorsOfUnknownSpans,omitempty"`
+	UncountableConfusions int                              `json:"uncountableConfusions"`  // equal or unknown roles
+	SpanNotes             map[string]int                   `json:"spanNotes"`              // realigned, unaligned
+	NoConfidence          int                              `json:"spansWithoutConfidence"` // none, or not from 0 to 1: not in the analysis of confidences
 	Warnings              []string                         `json:"warnings,omitempty"`
 
 	errored    int               // results of which the labeller failed
@@ -252,8 +253,11 @@ func (t *Tally) judged(l *Labelled) {
 		}
 		s.confusions[[2]string{x.Canonical(c.AssignedRole), x.Canonical(c.ExpectedRole)}]++
 	}
-	if v.KnowsSpans() {
-		t.conf.add(l.Spans, v.Flags(len(l.Spans)))
+	for kind := range verdict.Kinds {
+		s.Unplaced += v.Unplaced(kind)
+	}
+	if v.UnknownSpans() == "" {
+		t.conf.add(l, v.Flags(len(l.Spans)))
 	}
 }
 
@@ -291,8 +295,8 @@ func reason(why string) string {
 	return text.Shorten(strings.TrimRight(text.FirstLine(why), " {-"), 101)
 }
 
-// Summary is the summary of what was added. Seed is that of the bootstrap.
-func (t *Tally) Summary(seed uint64) *Summary {
+// Summary is the summary of what was added.
+func (t *Tally) Summary() *Summary {
 	s := t.s
 	mean := func(sum float64, n int) float64 {
 		if n == 0 {
@@ -308,7 +312,7 @@ func (t *Tally) Summary(seed uint64) *Summary {
 		s.AvgCategoryScores[c.Name] = verdict.CategoryScore{Coverage: mean(sum.Coverage, n), Precision: mean(sum.Precision, n)}
 	}
 	s.TopTaxonomyErrors = top(s.confusions, mostConfusions)
-	s.ConfidenceAnalysis = t.conf.analyse(seed)
+	s.ConfidenceAnalysis = t.conf.analyse()
 	return &s
 }
 
@@ -332,11 +336,13 @@ type Bucket struct {
 	ErrorRate         float64    `json:"errorRate"`
 	FalsePositives    int        `json:"falsePositives"`
 	FalsePositiveRate float64    `json:"falsePositiveRate"`
-	ErrorRateLow      float64    `json:"errorRateLow"` // Wilson
-	ErrorRateHigh     float64    `json:"errorRateHigh"`
+	// The interval is that of stats.ProportionOfSums over the clusters of texts.
+	ErrorRateLow  eval.Number `json:"errorRateLow"`
+	ErrorRateHigh eval.Number `json:"errorRateHigh"`
 }
 
-// A Confidence says how well confidences tell right spans from wrong ones.
+// A Confidence says how well confidences tell right spans from wrong ones. ECE and AUROC have the
+// intervals that the analysis of a run has, if it is asked.
 type Confidence struct {
 	Buckets              Buckets       `json:"buckets"`
 	RecommendedThreshold *float64      `json:"recommendedThreshold"`
@@ -361,13 +367,14 @@ func (b Buckets) List() ([3]string, [3]Bucket) {
 // A Reliability is a bin of the reliability curve: stated confidence against the
 // share of spans without an error.
 type Reliability struct {
-	Low        float64 `json:"low"`
-	High       float64 `json:"high"`
-	N          int     `json:"n"`
-	Confidence float64 `json:"confidence"`
-	Accuracy   float64 `json:"accuracy"`
-	CILow      float64 `json:"accuracyLow"` // Wilson
-	CIHigh     float64 `json:"accuracyHigh"`
+	Low        float64     `json:"low"`
+	High       float64     `json:"high"`
+	N          int         `json:"n"`
+	Texts      int         `json:"texts"`
+	Confidence float64     `json:"confidence"`
+	Accuracy   float64     `json:"accuracy"`
+	CILow      eval.Number `json:"accuracyLow"` // as that of a [Bucket]
+	CIHigh     eval.Number `json:"accuracyHigh"`
 }
 
 // The borders of the buckets.
@@ -379,124 +386,105 @@ const (
 // ECEBins is the number of bins of a reliability curve.
 const ECEBins = 10
 
-const (
-	level     = 0.95
-	resamples = 2000
-	// mostGroups bounds the clusters that are resampled. Of more prompts, groups
-	// of prompts are.
-	mostGroups = 500
-)
+const level = 0.95
 
-// confidences counts spans by confidence. A prompt is a cluster.
+// confidences are the spans with a stated confidence.
 type confidences struct {
-	buckets  [3]Bucket // low, medium, high
-	clusters []map[float64]*measure.Stated
-	seen     int
+	spans    []statedSpan
+	texts    map[string]*statedText
+	clusters map[string]int
 }
 
-func (c *confidences) add(spans []spanfile.Span, flags []uint8) {
-	if !slices.ContainsFunc(spans, spanfile.Span.Stated) {
+type statedSpan struct {
+	confidence float64
+	flags      uint8
+	of         *statedText
+}
+
+// A statedText is a text in its cluster, with the number of its replicates: together they count
+// as much as one.
+type statedText struct {
+	cluster    int
+	replicates float64
+}
+
+func (c *confidences) add(l *Labelled, flags []uint8) {
+	if !slices.ContainsFunc(l.Spans, spanfile.Span.Stated) {
 		return
 	}
-	if len(c.clusters) < mostGroups {
-		c.clusters = append(c.clusters, map[float64]*measure.Stated{})
+	if c.texts == nil {
+		c.texts, c.clusters = map[string]*statedText{}, map[string]int{}
 	}
-	counts := c.clusters[c.seen%mostGroups]
-	c.seen++
-	for i, s := range spans {
-		x := s.Confidence
-		if !s.Stated() {
+	of := c.texts[l.ID]
+	if of == nil {
+		cluster := cmp.Or(l.Cluster, l.ID)
+		if _, ok := c.clusters[cluster]; !ok {
+			c.clusters[cluster] = len(c.clusters)
+		}
+		of = &statedText{cluster: c.clusters[cluster]}
+		c.texts[l.ID] = of
+	}
+	of.replicates++
+	for i, s := range l.Spans {
+		if s.Stated() {
+			c.spans = append(c.spans, statedSpan{s.Confidence, flags[i], of})
+		}
+	}
+}
+
+// where counts the spans with some confidences, those with errors, and their texts. The share of
+// errors has the interval of their clusters; undefined with fewer than two.
+func (c *confidences) where(in func(confidence float64) bool) (b Bucket, texts int) {
+	num, den, seen := make([]float64, len(c.clusters)), make([]float64, len(c.clusters)), map[*statedText]bool{}
+	for _, s := range c.spans {
+		if !in(s.confidence) {
 			continue
 		}
-		n := counts[x]
-		if n == nil {
-			n = &measure.Stated{Confidence: x}
-			counts[x] = n
-		}
-		b := &c.buckets[0]
-		switch {
-		case x >= highFrom:
-			b = &c.buckets[2]
-		case x >= mediumFrom:
-			b = &c.buckets[1]
-		}
+		seen[s.of] = true
 		b.Total++
-		if flags[i]&1 != 0 {
+		den[s.of.cluster] += 1 / s.of.replicates
+		if s.flags&1 != 0 {
 			b.FalsePositives++
 		}
-		if flags[i] != 0 {
+		if s.flags != 0 {
 			b.Errors++
-			n.Wrong++
-		} else {
-			n.Right++
+			num[s.of.cluster] += 1 / s.of.replicates
 		}
 	}
+	b.ErrorRateLow, b.ErrorRateHigh = eval.Undefined(), eval.Undefined()
+	if b.Total > 0 {
+		b.ErrorRate, b.FalsePositiveRate = float64(b.Errors)/float64(b.Total), float64(b.FalsePositives)/float64(b.Total)
+		if r, err := stats.ProportionOfSums(num, den, float64(b.Total), level); err == nil {
+			b.ErrorRateLow, b.ErrorRateHigh = eval.Number(r.CI.Low), eval.Number(r.CI.High)
+		}
+	}
+	return b, len(seen)
 }
 
 // analyse returns nil without spans.
-func (c *confidences) analyse(seed uint64) *Confidence {
-	borders := [3][2]float64{{0, mediumFrom}, {mediumFrom, highFrom}, {highFrom, 1}}
-	total := 0
-	for i := range c.buckets {
-		b := &c.buckets[i]
-		b.Range = borders[i]
-		total += b.Total
-		if b.Total > 0 {
-			b.ErrorRate, b.FalsePositiveRate = float64(b.Errors)/float64(b.Total), float64(b.FalsePositives)/float64(b.Total)
-			ci := stats.Wilson(b.Errors, b.Total, level)
-			b.ErrorRateLow, b.ErrorRateHigh = ci.Low, ci.High
-		}
-	}
-	if total == 0 {
+func (c *confidences) analyse() *Confidence {
+	if len(c.spans) == 0 {
 		return nil
 	}
-	a := &Confidence{Buckets: Buckets{c.buckets[2], c.buckets[1], c.buckets[0]}}
+	bucket := func(from, to float64) Bucket {
+		b, _ := c.where(func(x float64) bool { return from <= x && (x < to || to == 1) })
+		b.Range = [2]float64{from, to}
+		return b
+	}
+	a := &Confidence{Buckets: Buckets{bucket(highFrom, 1), bucket(mediumFrom, highFrom), bucket(0, mediumFrom)}}
 	a.threshold()
-	var every []measure.Stated
-	for _, counts := range c.clusters {
-		for _, n := range counts {
-			every = append(every, *n)
-		}
+	every := make([]measure.Stated, len(c.spans))
+	for i, s := range c.spans {
+		every[i] = measure.Stated{Confidence: s.confidence, Right: bit(s.flags == 0), Wrong: bit(s.flags != 0)}
 	}
 	every = measure.MergeStated(every)
-	place := map[float64]int{}
-	for i, s := range every {
-		place[s.Confidence] = i
+	measured := func(x float64) eval.Measured {
+		return eval.Measured{Value: eval.Number(x), Low: eval.Undefined(), High: eval.Undefined(), N: len(c.texts)}
 	}
-	cells := make([][]stats.Count, len(c.clusters)) // right ones are even kinds, wrong ones odd
-	for i, counts := range c.clusters {
-		for x, n := range counts {
-			for side, n := range [2]float64{n.Right, n.Wrong} {
-				if n > 0 {
-					cells[i] = append(cells[i], stats.Count{Kind: int32(2*place[x] + side), N: int32(n)})
-				}
-			}
-		}
-	}
-	measured := func(statistic func([]measure.Stated) float64) eval.Measured {
-		m := eval.Measured{Value: eval.Number(statistic(slices.Clone(every))), Low: eval.Undefined(), High: eval.Undefined(), N: total}
-		if len(cells) < 2 {
-			return m
-		}
-		of := func(counts []float64) float64 {
-			drawn := slices.Clone(every)
-			for i := range drawn {
-				drawn[i].Right, drawn[i].Wrong = counts[2*i], counts[2*i+1]
-			}
-			return statistic(drawn)
-		}
-		boot, err := stats.BootstrapCounts(cells, 2*len(every), of,
-			stats.BootstrapOptions{Resamples: resamples, Level: level, Seed: seed, Workers: 2})
-		if err == nil && !boot.Degenerate { // NaN where it is undefined
-			m.Low, m.High = eval.Number(boot.Percentile.Low), eval.Number(boot.Percentile.High)
-		}
-		return m
-	}
-	a.ECE = measured(func(s []measure.Stated) float64 { return measure.CalibrationError(s, ECEBins) })
-	a.AUROC = measured(measure.AUROC)
-	for _, b := range measure.ReliabilityCurve(every, ECEBins) {
-		ci := stats.Wilson(int(math.Round(b.N*b.Accuracy)), int(b.N), level)
-		a.Reliability = append(a.Reliability, Reliability{b.Low, b.High, int(b.N), b.Confidence, b.Accuracy, ci.Low, ci.High})
+	a.ECE, a.AUROC = measured(measure.CalibrationError(every, ECEBins)), measured(measure.AUROC(every))
+	for _, r := range measure.ReliabilityCurve(every, ECEBins) {
+		b, texts := c.where(func(x float64) bool { return r.Low < x && x <= r.High || x == 0 && r.Low == 0 })
+		a.Reliability = append(a.Reliability, Reliability{r.Low, r.High, b.Total, texts, r.Confidence, r.Accuracy, 1 - b.ErrorRateHigh, 1 - b.ErrorRateLow})
 	}
 	return a
 }

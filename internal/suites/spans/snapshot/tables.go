@@ -32,6 +32,8 @@ func (s *Summary) Tables() []eval.Table {
 	results.Add("judge failed", s.JudgeFailures)
 	results.Add("not judged", s.NotJudged)
 	results.Add("labeller failed", s.errored)
+	results.Add("judged, list of errors not complete", s.LostLists)
+	results.Add("errors of unknown spans", s.Unplaced)
 	results.Add("average total of judged", fixed(s.AvgScore))
 	results.Add("average with failures as 0", fixed(s.AvgScoreWithFailures))
 	results.Add("judged with a total of 0", s.ZeroScores)
@@ -98,7 +100,7 @@ func (c *Confidence) buckets() *eval.Table {
 	names, buckets := c.Buckets.List()
 	for i, b := range buckets {
 		t.Add(fmt.Sprintf("%s, %.1f to %.1f", names[i], b.Range[0], b.Range[1]), b.Total, b.Errors,
-			eval.ShareOf(b.Errors, b.Total).Within(eval.Number(b.ErrorRateLow), eval.Number(b.ErrorRateHigh)),
+			eval.ShareOf(b.Errors, b.Total).Within(b.ErrorRateLow, b.ErrorRateHigh),
 			b.FalsePositives, eval.ShareOf(b.FalsePositives, b.Total))
 	}
 	return t
@@ -108,7 +110,7 @@ func (c *Confidence) reliability() *eval.Table {
 	t := tableOf("reliability")
 	for _, b := range c.Reliability {
 		t.Add(fmt.Sprintf("%.1f to %.1f", b.Low, b.High), b.N, fixed(b.Confidence),
-			fixed(b.Accuracy).Within(eval.Number(b.CILow), eval.Number(b.CIHigh)))
+			fixed(b.Accuracy).Within(b.CILow, b.CIHigh))
 	}
 	return t
 }

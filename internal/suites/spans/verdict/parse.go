@@ -276,7 +276,7 @@ func (p *Parsed) settle(t *label.Taxonomy, spans []spanfile.Span) {
 		r.TotalScore = sum
 	}
 	r.ofSpans(func(kind, i int, index *Index, text string) {
-		*index = p.about([3]string{listFalse, listTaxonomy, listGranularity}[kind], i, *index, text, spans)
+		*index = p.about(spanLists[kind], i, *index, text, spans)
 	})
 	for i, e := range r.TaxonomyErrors {
 		switch {
@@ -289,15 +289,20 @@ func (p *Parsed) settle(t *label.Taxonomy, spans []spanfile.Span) {
 }
 
 // about is the index of the span that an error is about: where index and text
-// disagree, that of the only span with the text; -1 if the index is invalid.
+// disagree, that of the only span with the text, or else with the text but for case, blanks and
+// punctuation at its ends; -1 if the index is invalid.
 func (p *Parsed) about(kind string, i int, index Index, of string, spans []spanfile.Span) Index {
-	if index >= 0 && int(index) < len(spans) && spans[index].Text == of {
+	inRange := index >= 0 && int(index) < len(spans)
+	if inRange && spans[index].Text == of {
 		return index
 	}
-	found, n := -1, 0
-	for k := range spans {
-		if spans[k].Text == of {
-			found, n = k, n+1
+	found, n := only(spans, of, func(s string) string { return s })
+	if n == 0 {
+		if folded := text.Fold(of); folded != "" {
+			if inRange && text.Fold(spans[index].Text) == folded {
+				return index
+			}
+			found, n = only(spans, folded, text.Fold)
 		}
 	}
 	switch {
@@ -306,13 +311,23 @@ func (p *Parsed) about(kind string, i int, index Index, of string, spans []spanf
 			p.note("%s[%d]: index %d is not the span %q: its text is that of span %d", kind, i, index, of, found)
 		}
 		return Index(found)
-	case index >= 0 && int(index) < len(spans):
+	case inRange:
 		p.note("%s[%d]: span %d is not %q", kind, i, index, of)
 		return index
 	case index != -1:
 		p.note("%s[%d]: index %d is out of range", kind, i, index)
 	}
 	return -1
+}
+
+// only is the last span with a text as form has it, and counts them.
+func only(spans []spanfile.Span, of string, form func(string) string) (at, n int) {
+	for k := range spans {
+		if form(spans[k].Text) == of {
+			at, n = k, n+1
+		}
+	}
+	return at, n
 }
 
 // Recorded reads a judgement that another tool has stored. What it has parsed is

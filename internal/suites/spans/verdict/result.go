@@ -156,21 +156,50 @@ const (
 	listGranularity = "granularityErrors"
 )
 
-// KnowsMissed reports whether all missed elements that the judge found are known.
-func (r *Result) KnowsMissed() bool { return !slices.Contains(r.Lost, listMissed) }
+// spanLists are those of errors that concern a span, in the order of [Kinds].
+var spanLists = [3]string{listFalse, listTaxonomy, listGranularity}
 
-// KnowsFalse reports whether all false positives that the judge found are known, with their spans.
-func (r *Result) KnowsFalse() bool { return r.knows(listFalse) }
+// Why errors that the judge found are unknown.
+const (
+	lostList = "the judge's list of errors is not complete"
+	noSpan   = "the judge does not say which span has an error"
+)
 
-// KnowsSpans reports whether all errors of spans that the judge found are known: a span
-// without one is right.
-func (r *Result) KnowsSpans() bool { return r.knows(listFalse, listTaxonomy, listGranularity) }
+// UnknownMissed is why not all missed elements that the judge found are known, "" if they are.
+func (r *Result) UnknownMissed() string { return r.lost(listMissed) }
 
-// knows reports whether the first lists of errors of spans are complete, each error with its span.
-func (r *Result) knows(lists ...string) bool {
-	known := !slices.ContainsFunc(r.Lost, func(list string) bool { return slices.Contains(lists, list) })
-	r.ofSpans(func(kind, _ int, index *Index, _ string) { known = known && (*index >= 0 || kind >= len(lists)) })
-	return known
+// Unknown is why not all errors of a kind that the judge found, in the order of [Kinds], are known
+// with their span, "" if they are. An error of any span may be one of every span.
+func (r *Result) Unknown(kind int) string {
+	if why := r.lost(spanLists[kind]); why != "" {
+		return why
+	}
+	if r.Unplaced(kind) > 0 {
+		return noSpan
+	}
+	return ""
+}
+
+// UnknownSpans is the same of the errors of every kind: without one, a span is right.
+func (r *Result) UnknownSpans() string {
+	return cmp.Or(r.Unknown(0), r.Unknown(1), r.Unknown(2))
+}
+
+// Unplaced counts the errors of a kind whose span is unknown.
+func (r *Result) Unplaced(of int) (n int) {
+	r.ofSpans(func(kind, _ int, index *Index, _ string) {
+		if kind == of && *index < 0 {
+			n++
+		}
+	})
+	return n
+}
+
+func (r *Result) lost(list string) string {
+	if slices.Contains(r.Lost, list) {
+		return lostList
+	}
+	return ""
 }
 
 // lose marks a list of errors as incomplete.
