@@ -72,14 +72,19 @@ type inspectSample struct {
 	Usage   map[string]inspectUsage `json:"model_usage"`
 	ByRole  map[string]inspectUsage `json:"role_usage"` // part of Usage; nil of old logs
 	Working *float64                `json:"working_time"`
-	Error   *struct {
+	inspectEnd
+	Attachments map[string]string `json:"attachments"`
+}
+
+// An inspectEnd is how a sample came to its end.
+type inspectEnd struct {
+	Error *struct {
 		Message string `json:"message"`
 	} `json:"error"`
 	Retries []jsontext.Value `json:"error_retries"`
 	Limit   struct {
 		Type string `json:"type"`
 	} `json:"limit"` // that it hit
-	Attachments map[string]string `json:"attachments"`
 }
 
 type inspectUsage struct {
