@@ -76,8 +76,7 @@ type JudgedRate struct {
 }
 
 // CorrectedRate corrects the rate by a judge of units. Where people judged some of these
-// units, drawn at random, it is [PredictionPoweredClusters]; where they say the same of all, the
-// judge has no weight, and the variance is that of three exceptions more. Else it is corrected by the
+// units, drawn at random, it is [PredictionPoweredClusters]. Else it is corrected by the
 // judge's sensitivity and specificity on known units, all of which people judged:
 //
 //	(p + specificity − 1) / (sensitivity + specificity − 1)
@@ -107,10 +106,6 @@ func CorrectedRate(units, known Judged, level float64) (JudgedRate, error) {
 		Method: "prediction-powered", Undefined: p.Undefined, Warnings: p.Warnings}
 	s := newLabelled(units.Judge, units.Human, units.Cluster, 1)
 	r.unseen = s.rare(make([]float64, len(s.y))).disagreement
-	if r.SE == 0 { // people say the same of all that they judged
-		r.SE, r.Undefined, r.Warnings = math.Sqrt(r.unseen), "", append(r.Warnings, rareEvents{label: r.unseen}.warnings(len(s.y))...)
-		r.CI = tInterval(r.Value, r.SE, r.DF, level).Clamp(0, 1)
-	}
 	if r.Undefined != "" {
 		r.Value, r.CI = math.NaN(), undefinedInterval(level)
 		return r, nil

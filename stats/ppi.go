@@ -68,10 +68,12 @@ type PPI struct {
 // size of an error, and the interval is conservative.
 // Where the judge has no weight (constant labels of it, or a human one for every item), the
 // interval is that of t of the human labels, without the increase: 20 of a mean of 0.84
-// cover it in 88 %.
+// cover it in 88 %. Where all human labels are the same, the variance is that of three
+// exceptions, F with λ = 0 and k = 0, of which r is 1 for labels of 0 and 1 even if none differs.
 //
-// With fewer than two human labels, or constant labels, it is undefined. Values
-// that are not numbers, unequal lengths and empty input are errors.
+// With fewer than two human labels, or where no label of judge or human differs from another and
+// they are not 0 or 1, it is undefined. Values that are not numbers, unequal lengths and empty
+// input are errors.
 //
 // Source: Angelopoulos, Duchi & Zrnic (2023), PPI++: Efficient
 // Prediction-Powered Inference.
@@ -112,8 +114,12 @@ func checkClusters[C comparable](items int, cluster []C, level float64) error {
 }
 
 // spreadOf is the larger range of the judge's labels and of the human ones, gaps
-// left out.
+// left out. That of 0 and 1 is 1, even if one of them does not occur.
 func spreadOf(judge, human []float64) float64 {
+	other := func(x float64) bool { return !math.IsNaN(x) && x != 0 && x != 1 }
+	if !slices.ContainsFunc(judge, other) && !slices.ContainsFunc(human, other) {
+		return 1
+	}
 	var r float64
 	for _, xs := range [][]float64{judge, human} {
 		low, high := math.Inf(1), math.Inf(-1)
@@ -160,8 +166,20 @@ func PredictionPoweredDiff[C comparable](judgeA, judgeB, humanA, humanB []float6
 	if err := checkFinite("judge", judge); err != nil {
 		return PPI{}, err // a difference that overflows
 	}
-	size := math.Max(spreadOf(judgeA, humanA), spreadOf(judgeB, humanB))
-	return newLabelled(judge, human, cluster, size).estimate(level)
+	s := newLabelled(judge, human, cluster, math.Max(spreadOf(judgeA, humanA), spreadOf(judgeB, humanB)))
+	constant := func(own []float64) bool {
+		var both []float64 // of items labelled in both arms
+		for i, h := range human {
+			if !math.IsNaN(h) {
+				both = append(both, own[i])
+			}
+		}
+		return len(both) > 0 && exceptions(both, s.size) == 0
+	}
+	if constant(humanA) && constant(humanB) {
+		s.constant = 2
+	}
+	return s.estimate(level)
 }
 
 // labelled are items taken apart: y and f are people's and the judge's labels
@@ -172,11 +190,12 @@ type labelled struct {
 	clusters            int
 	ofAll, ofY, ofOther []int
 
-	size float64 // of an error
+	size     float64 // of an error
+	constant float64 // number of arms that each have a variance that no label shows
 }
 
 func newLabelled[C comparable](judge, human []float64, cluster []C, size float64) labelled {
-	s := labelled{all: judge, size: size}
+	s := labelled{all: judge, size: size, constant: 1}
 	s.ofAll, s.clusters = numbered(cluster, len(judge))
 	for i, h := range human {
 		if g := s.ofAll[i]; math.IsNaN(h) {
@@ -318,11 +337,13 @@ func (r *PPI) correct(s labelled, rare rareEvents, alone, level float64) {
 		return
 	}
 	if negligible(r.SE, math.Max(math.Abs(r.HumanMean), math.Abs(r.JudgeMean))) {
-		r.Undefined = "all human labels are the same"
-		r.SE = 0
-		return
-	}
-	if r.Lambda > 0 {
+		unseen := s.constant * s.rare(make([]float64, len(s.y))).disagreement
+		if r.SE = math.Sqrt(unseen); r.SE == 0 {
+			r.Undefined = "all labels are the same"
+			return
+		}
+		r.Warnings = append(r.Warnings, rareEvents{label: unseen}.warnings(len(s.y))...)
+	} else if r.Lambda > 0 {
 		w := r.Lambda
 		r.SE = math.Sqrt(r.SE*r.SE + w*w*rare.disagreement + (1-w)*(1-w)*rare.label)
 	}

@@ -1,9 +1,11 @@
 package stats_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -229,13 +231,13 @@ func TestPPIErrorsDoNotPay(t *testing.T) {
 }
 
 // TestPPIRareLabels: with few failures among the human labels their variance is
-// increased too, and with none there is no estimate.
+// increased too, and with none it is that of three.
 func TestPPIRareLabels(t *testing.T) {
 	p := rarely(t, 100, 3, 0, 1)
 	if len(p.Warnings) != 2 || !strings.Contains(p.Warnings[1], "3 of 100 human labels") {
 		t.Errorf("warnings %q", p.Warnings)
 	}
-	if p := rarely(t, 100, 0, 5, 1); p.Undefined == "" {
+	if p := rarely(t, 100, 0, 5, 1); p.Undefined != "" || !(math.Abs(p.SE-math.Sqrt(3)/100) <= 1e-12) || !strings.Contains(p.Warnings[0], "0 of 100 human labels") {
 		t.Errorf("constant human labels: %+v", p)
 	}
 }
@@ -301,9 +303,55 @@ func TestPPIDifference(t *testing.T) {
 	if err != nil || huge.Undefined == "" || !math.IsNaN(huge.Estimate) || math.IsInf(huge.Human.High, 0) {
 		t.Errorf("squares that overflow: %+v, %v", huge, err)
 	}
-	same, err := stats.PredictionPowered([]float64{1, 0, 1, 1, 0}, []float64{1, 1, 1, nan, nan}, 0.95)
-	if err != nil || same.Undefined == "" || !math.IsNaN(same.CI.Low) || !math.IsNaN(same.Human.Low) {
-		t.Errorf("labels that are all the same: %+v, %v", same, err)
+}
+
+// TestPPIOfEqualLabels: human labels that are all the same leave what [stats.CorrectedRate] and
+// [stats.CorrectedDifference] have, whatever the judge says, with a warning.
+func TestPPIOfEqualLabels(t *testing.T) {
+	nan := math.NaN()
+	fill := func(n int, x float64, rest int) (list []float64) {
+		for range n {
+			list = append(list, x)
+		}
+		for range rest {
+			list = append(list, nan)
+		}
+		return list
+	}
+	near := func(what string, p stats.PPI, value, se float64, ci stats.Interval) {
+		t.Helper()
+		if p.Undefined != "" || p.Estimate != value || !(math.Abs(p.SE-se) <= 1e-12) || !(math.Abs(p.CI.Clamp(-1, 1).Low-ci.Low) <= 1e-12) || !(math.Abs(p.CI.Clamp(-1, 1).High-ci.High) <= 1e-12) ||
+			!slices.ContainsFunc(p.Warnings, func(w string) bool { return strings.Contains(w, "the interval allows for more") }) {
+			t.Errorf("%s: %+v, want %v, %v, %v", what, p, value, se, ci)
+		}
+	}
+	for _, yes := range []float64{0, 1} {
+		for what, judge := range map[string][]float64{"a judge": append(fill(60, 1, 0), fill(40, 0, 0)...), "a constant one": fill(100, yes, 0)} {
+			human := fill(30, yes, 70)
+			p, err := stats.PredictionPowered(judge, human, 0.95)
+			r, errRate := stats.CorrectedRate(stats.Judged{Judge: judge, Human: human}, stats.Judged{}, 0.95)
+			if err != nil || errRate != nil || !(math.Abs(p.SE-math.Sqrt(3)/30) <= 1e-12) || !(math.Abs(p.CI.Clamp(0, 1).High-r.CI.High) <= 1e-12) {
+				t.Errorf("%s: %+v, %v", what, r, errors.Join(err, errRate))
+			}
+			near(what, p, yes, r.SE, p.CI.Clamp(-1, 1))
+		}
+	}
+	judge, alternating := fill(100, 1, 0), fill(30, 0, 70)
+	for i := range alternating[:30] {
+		alternating[i] = float64(i % 2)
+	}
+	for what, human := range map[string][2][]float64{"1 against 0": {fill(30, 1, 70), fill(30, 0, 70)}, "0 against 0": {fill(30, 0, 70), fill(30, 0, 70)}, "no difference": {alternating, alternating}} {
+		p, err := stats.PredictionPoweredDiff[int](judge, judge, human[0], human[1], nil, 0.95)
+		d, errDiff := stats.CorrectedDifference(stats.Judged{Judge: judge, Human: human[0]}, stats.Judged{Judge: judge, Human: human[1]}, 0.95)
+		if err != nil || errDiff != nil {
+			t.Fatal(err, errDiff)
+		}
+		near(what, p, d.Diff, d.SE, d.CI)
+	}
+	// Other labels have no size of an error where none differs.
+	p, err := stats.PredictionPowered(fill(9, 3, 0), fill(5, 3, 4), 0.95)
+	if err != nil || p.Undefined == "" || !math.IsNaN(p.CI.Low) {
+		t.Errorf("%+v, %v", p, err)
 	}
 }
 

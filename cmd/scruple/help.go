@@ -226,6 +226,18 @@ func (a *app) addVerbs(root *cobra.Command) {
 		a.showSuiteFlags(c)
 		showHelp(c, args)
 	})
+	root.InitDefaultHelpCmd()
+	if help, _, err := root.Find([]string{"help"}); err == nil {
+		show := help.Run
+		help.Run, help.RunE = nil, func(c *cobra.Command, args []string) error {
+			of, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 && of.HasSubCommands() {
+				return fmt.Errorf("help: there is no command or topic %q; `scruple --help --all` lists them", strings.Join(args, " "))
+			}
+			show(c, args)
+			return nil
+		}
+	}
 	root.SetUsageTemplate(root.UsageTemplate() + `{{with .Annotations.notes}}
 {{.}}
 {{end}}`)

@@ -97,10 +97,10 @@ const (
 
 const exitCodes = `Exit codes, the same for every command:
 
-  0    done; for gate: passed
+  0    done; for gate: passed. Also of run --max-calls, which may leave trials for the next session
   1    the gate failed, verify found a difference, or compare --fail-on-regression a regression
   2    bad usage or bad input
-  3    not allowed, or not enough evidence to decide
+  3    not allowed, such as a run whose budget is used up; or not enough evidence to decide
   4    infrastructure: a provider, the store, the disk, output that its reader closed, or
        more failed trials than the study allows
   130  interrupted; run the same command to resume

@@ -51,7 +51,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	markLate(a.Comparisons, q)
 	a.addLate(q)
 	c.nameJudges(a, from.JudgedBy)
-	c.markJudges(a, q.JudgesDiffer)
+	c.markJudges(a, q)
 	if q.Run.Exploratory() { // without whatever could be read as a test
 		for i := range a.Comparisons {
 			a.Comparisons[i].untest()
@@ -116,7 +116,7 @@ func (c *Collector) metrics(q Question) []Metric {
 			rank = "secondary"
 		}
 		list = append(list, Metric{Name: m.Name, Title: m.Title, Doc: m.Doc, Formula: m.Formula, Min: Number(m.Min), Max: Number(m.Max),
-			HigherIsBetter: m.HigherIsBetter, NoDirection: m.NoDirection, Kind: m.Kind, Pooling: m.Pooling, Rank: rank})
+			HigherIsBetter: m.HigherIsBetter, NoDirection: m.NoDirection, Kind: m.Kind, Pooling: m.Pooling, ByScorer: m.Judge == eval.ByScorer, Rank: rank})
 	}
 	order := map[string]int{"primary": 0, "secondary": 1, "other": 2}
 	slices.SortStableFunc(list, func(x, y Metric) int { return order[x.Rank] - order[y.Rank] })
@@ -387,7 +387,11 @@ func warnings(a *Analysis, q Question) []string {
 		last = append(last, fmt.Sprintf("simulated answers: derived from gold with the study's error rates, they say nothing about real models (%s)", listed(simulated)))
 	}
 	for _, k := range a.Comparisons {
-		if said := "no verdict on what judges said of " + k.A + " against " + k.B + ": " + k.JudgesDiffer; k.JudgesDiffer != "" && !slices.Contains(first, said) {
+		who := "judges said of"
+		if m, _ := a.Metric(k.Metric); m.ByScorer {
+			who = "scorers say of"
+		}
+		if said := "no verdict on what " + who + " " + k.A + " against " + k.B + ": " + k.JudgesDiffer; k.JudgesDiffer != "" && !slices.Contains(first, said) {
 			first = append(first, said)
 		}
 	}
@@ -425,8 +429,12 @@ func warnings(a *Analysis, q Question) []string {
 		first = append(first, unfinished+"; run the same command to resume")
 	}
 	if a.Run.JudgeFails > 0 {
-		first = append(first, fmt.Sprintf("judging failed for %s, and the scores that depend on it are left out%s; retry with `%s`",
-			text.Plural(a.Run.JudgeFails, "trial", "trials"), a.Run.judgeErrors(), a.Run.Retry()))
+		what := "judging"
+		if e := a.Run.JudgeErrors; len(e) > 0 && !slices.ContainsFunc(e, func(e eval.JudgeError) bool { return e.Judge != eval.ScorerName }) {
+			what = "the scorer"
+		}
+		first = append(first, fmt.Sprintf("%s failed for %s, and the scores that depend on it are left out%s; retry with `%s`",
+			what, text.Plural(a.Run.JudgeFails, "trial", "trials"), a.Run.judgeErrors(), a.Run.Retry()))
 	}
 	w = append(w, a.unscoredWarnings()...)
 	return slices.Concat(first, w, last) // reports mark simulated arms everywhere
@@ -441,7 +449,7 @@ func (r Run) judgeErrors() string {
 			more += e.Verdicts
 			continue
 		}
-		said += fmt.Sprintf("; judge %s, %s: %s", e.Judge, text.Plural(e.Verdicts, "verdict", "verdicts"), text.Shorten(e.Reason, longest))
+		said += fmt.Sprintf("; %s, %s: %s", e.By(), text.Plural(e.Verdicts, "verdict", "verdicts"), text.Shorten(e.Reason, longest))
 	}
 	if more > 0 {
 		said += fmt.Sprintf("; other reasons: %s", text.Plural(more, "verdict", "verdicts"))

@@ -249,7 +249,8 @@ type Metric struct {
 	NoDirection    bool         `json:"no_direction,omitempty"` // neither is better
 	Kind           eval.Kind    `json:"kind"`
 	Pooling        eval.Pooling `json:"pooling"`
-	Rank           string       `json:"rank"` // primary | secondary | other
+	ByScorer       bool         `json:"by_scorer,omitempty"` // of the study: its scorer or a file of an arm gives it
+	Rank           string       `json:"rank"`                // primary | secondary | other
 }
 
 // Scale chooses how its values are written, by range and pooling: a proportion (hits over

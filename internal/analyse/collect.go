@@ -186,7 +186,7 @@ func NewCollector(suite *eval.Suite, items []eval.Item, arms []eval.Arm, order O
 		c.metric[metric.Name] = m
 	}
 	for a, arm := range arms {
-		c.armIdx[arm.ID] = a
+		c.armIdx[arm.ID], arm.Judges = a, eval.WithoutScorer(arm.Judges)
 		c.arms = append(c.arms, record{Arm: arm, position: -1, metrics: make([]column, len(suite.Metrics)), shares: make([]column, len(shares)), later: map[int]int{},
 			kinds: map[eval.OutcomeKind]int{}, reasons: map[string]int{}, notes: map[string]int{}, first: map[string]first{}})
 	}

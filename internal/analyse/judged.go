@@ -78,7 +78,7 @@ func label(yes bool, counts eval.JudgeUse) float64 {
 // byJudge says that an estimate depends on a judge, if it does: alone until people correct
 // it, which they can where the metric counts single verdicts.
 func (e *Estimate) byJudge(x armScores) {
-	e.JudgeAlone = x.metric.Judge != eval.NoJudge && len(x.arm.Judges) > 0
+	e.JudgeAlone = x.metric.Judge.Judged() && len(x.arm.Judges) > 0
 	e.Combined = e.JudgeAlone && (x.metric.Estimate != nil || x.metric.Judge == eval.JudgeElse)
 }
 
@@ -200,22 +200,31 @@ func (a Arm) JudgedUnlike(b Arm) string {
 
 // markJudges marks the comparisons that rest on judges who differ between the arms: by name, by
 // the version of the model that answered, or by what the runs know. What people corrected does
-// not rest on them.
-func (c *Collector) markJudges(a *Analysis, known map[[2]string]string) {
+// not rest on them. Metrics of the scorer rest on it alone, of which a run has one.
+func (c *Collector) markJudges(a *Analysis, q Question) {
 	for i := range a.Comparisons {
 		r := &a.Comparisons[i]
-		if c.suite.Metrics[c.metric[r.Metric]].Judge == eval.NoJudge || r.ByJudge != nil {
-			continue
-		}
-		x, _ := a.Arm(r.A)
-		y, _ := a.Arm(r.B)
-		if r.JudgesDiffer = x.JudgedUnlike(y); known[[2]string{r.A, r.B}] != "" {
-			r.JudgesDiffer = "the judges differ (" + known[[2]string{r.A, r.B}] + ")"
+		pair := [2]string{r.A, r.B}
+		switch use := c.suite.Metrics[c.metric[r.Metric]].Judge; {
+		case use == eval.ByScorer && r.Diff.Defined():
+			r.JudgesDiffer = within("the scorers differ", q.ScorersDiffer[pair])
+		case use.Judged() && r.ByJudge == nil:
+			x, _ := a.Arm(r.A)
+			y, _ := a.Arm(r.B)
+			r.JudgesDiffer = cmp.Or(within("the judges differ", q.JudgesDiffer[pair]), x.JudgedUnlike(y))
 		}
 		if r.JudgesDiffer != "" {
 			r.Warnings = append(r.Warnings, r.JudgesDiffer+": the difference may be theirs, there is no verdict on it")
 		}
 	}
+}
+
+// within writes a fact with its details, "" without any.
+func within(fact, details string) string {
+	if details == "" {
+		return ""
+	}
+	return fact + " (" + details + ")"
 }
 
 // A Rated is what a judge says of a unit, and what people say of it.

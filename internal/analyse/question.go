@@ -26,7 +26,9 @@ type Question struct {
 	Restratified, Regrouped bool
 	// JudgesDiffer says how the judges of two arms differ, as the runs that the arms are of know.
 	JudgesDiffer map[[2]string]string
-	Calibration  *eval.Calibration
+	// ScorersDiffer says it likewise of the programs that score by metrics of the study.
+	ScorersDiffer map[[2]string]string
+	Calibration   *eval.Calibration
 	// Family are the comparisons that are corrected together: two arms and a metric of
 	// each, any of which would do for the rules. Nil, without rules, is the primary
 	// comparisons on primary metrics.

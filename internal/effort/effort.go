@@ -55,7 +55,7 @@ func Offered(primary eval.Metric, replicates int) []eval.Metric {
 		return m
 	}
 	judged := func(m eval.Metric) eval.Metric { // as the primary metric is
-		if m.Judge = primary.Judge; m.Judge != eval.NoJudge {
+		if m.Judge = primary.Judge; m.Judge.Judged() {
 			m.Judge = eval.JudgeElse
 		}
 		return m

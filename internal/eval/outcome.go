@@ -71,3 +71,11 @@ type JudgeError struct {
 	Reason   string `json:"reason"`
 	Verdicts int    `json:"verdicts"`
 }
+
+// By says whose error it is.
+func (e JudgeError) By() string {
+	if e.Judge == ScorerName {
+		return "the scorer"
+	}
+	return "judge " + e.Judge
+}

@@ -70,17 +70,22 @@ const (
 	ByEstimator Pooling = "estimator"
 )
 
-// JudgeUse is how a metric depends on the verdicts of an arm's judges, if it has any.
+// JudgeUse is how a metric depends on the verdicts of an arm's judges, if it has any, or on the
+// scorer of the study.
 type JudgeUse string
 
 // The ways to depend on a judge. What a metric counts of units that were judged is
 // corrected by what people say of them.
 const (
 	NoJudge   JudgeUse = ""
-	JudgeYes  JudgeUse = "yes"   // a judged unit counts if the judge says yes
-	JudgeNo   JudgeUse = "no"    // a judged unit counts if the judge says no
-	JudgeElse JudgeUse = "other" // in another way
+	JudgeYes  JudgeUse = "yes"    // a judged unit counts if the judge says yes
+	JudgeNo   JudgeUse = "no"     // a judged unit counts if the judge says no
+	JudgeElse JudgeUse = "other"  // in another way
+	ByScorer  JudgeUse = "scorer" // no judge: the scorer of the study or a file of the arm gives it
 )
+
+// Judged reports whether the metric depends on judges.
+func (u JudgeUse) Judged() bool { return u != NoJudge && u != ByScorer }
 
 // A Metric includes its documentation, from which help, schema and reports are
 // generated.

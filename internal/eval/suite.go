@@ -183,6 +183,18 @@ type ScoredTrial struct {
 // give a model such an id.
 const PipelinePrefix = "arm:"
 
+// ScorerModel is the model id of the program that scores by metrics of the study: no arm can be
+// called so. ScorerName is what its verdicts are by. It is asked as judges are, and is none.
+const (
+	ScorerModel = PipelinePrefix + ":" + ScorerName
+	ScorerName  = "scorer"
+)
+
+// WithoutScorer returns judges without the program that scores by metrics of the study.
+func WithoutScorer(judges []string) []string {
+	return slices.DeleteFunc(slices.Clone(judges), func(id string) bool { return id == ScorerModel })
+}
+
 // A Pipeline is an external program or file that answers for an arm.
 type Pipeline struct {
 	Model  string // model id of its requests

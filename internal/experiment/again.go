@@ -333,7 +333,7 @@ func (n renewed) notes(judge []string) (notes []string) {
 		if n.judged > 0 {
 			again = ": answers are kept and judged again"
 		}
-		notes = append(notes, fmt.Sprintf("the judge changed (%s)%s", strings.Join(judge, ", "), again))
+		notes = append(notes, judgeChanged(judge)+again)
 	}
 	if n.unjudged > 0 || len(judge) > 0 {
 		text.AddCount(&notes, n.judged-n.unjudged, "judgement", "judgements", " kept, asked in the same words")

@@ -246,21 +246,24 @@ func (c *runComparison) name(side int, arm string) string {
 	return c.sides[side].Run.ID + ":" + arm
 }
 
-// judges adds to the question how the judges of the two runs differ, and returns the versions of
-// their models that answered.
+// judges adds to the question how the judges of the two runs differ, and their scorers, and returns
+// the versions of the judges' models that answered.
 func (c *runComparison) judges(ctx context.Context, q *analyse.Question) (from analyse.Sources, err error) {
 	var bases [2]map[[2]string]int64
 	var parts [2]map[string]string
+	var scorers [2]map[string][]eval.Part
+	judge := false // beside scorers
 	for i, side := range c.sides {
 		stored := &reader{ctx: ctx, run: side.Run}
 		bases[i] = read(stored, side.DB.JudgedBy)
 		sums := read(stored, side.DB.CallSums)
-		if stored.err != nil {
+		if scorers[i] = read(stored, side.DB.Scorers); stored.err != nil {
 			return from, stored.err
 		}
 		parts[i] = map[string]string{}
-		for _, p := range plan.Readable(plan.JudgeParts(side.Run.Treatment)) {
-			parts[i][p.Name] = p.Value
+		settings, _ := plan.WithoutScorer(plan.JudgeParts(side.Run.Treatment))
+		for _, p := range plan.Readable(settings) {
+			parts[i][p.Name], judge = p.Value, true
 		}
 		for _, v := range sums.JudgedBy() {
 			for _, p := range c.pairs {
@@ -282,8 +285,22 @@ func (c *runComparison) judges(ctx context.Context, q *analyse.Question) (from a
 		}
 	}
 	how := cmp.Or(strings.Join(settings, "; "), "its prompt, its criteria, or what it is told of an item")
-	q.JudgesDiffer = map[[2]string]string{}
+	q.JudgesDiffer, q.ScorersDiffer = map[[2]string]string{}, map[[2]string]string{}
 	for _, p := range c.pairs {
+		pair := [2]string{c.name(1, p[1]), c.name(0, p[0])}
+		was, now := programOf(scorers[0][p[0]]), programOf(scorers[1][p[1]])
+		if len(was) > 0 && len(now) > 0 {
+			q.ScorersDiffer[pair] = strings.Join(eval.DiffParts(was, now), "; ")
+		} else if len(was)+len(now) > 0 {
+			q.ScorersDiffer[pair] = "one of the runs has none"
+		}
+		if !judge {
+			continue
+		}
+		how := how
+		if q.ScorersDiffer[pair] != "" && len(settings) == 0 { // one hash has both
+			how += ", or only the scorer"
+		}
 		judged := false
 		differ := slices.ContainsFunc(c.items, func(item eval.Item) bool {
 			was, now := bases[0][[2]string{item.ID, p[0]}], bases[1][[2]string{item.ID, p[1]}]
@@ -291,10 +308,20 @@ func (c *runComparison) judges(ctx context.Context, q *analyse.Question) (from a
 			return was != 0 && now != 0 && was != now
 		})
 		if differ || !judged && len(settings) > 0 { // of a version that recorded no hashes
-			q.JudgesDiffer[[2]string{c.name(1, p[1]), c.name(0, p[0])}] = how
+			q.JudgesDiffer[pair] = how
 		}
 	}
 	return from, nil
+}
+
+// programOf are the parts of a request that say which program was asked.
+func programOf(parts []eval.Part) (program []eval.Part) {
+	for _, p := range parts {
+		if p.Name == "endpoint" || p.Name == "program" {
+			program = append(program, eval.Part{Name: p.Name, Value: eval.WithoutPort(p.Value)})
+		}
+	}
+	return program
 }
 
 // changes are the tables of the suite of what differs between the runs.

@@ -139,7 +139,7 @@ func (r *Run) sinceRun(ctx context.Context, e earlierRun, own []store.Event) (ev
 		changes = append(changes, "gold of "+listed(e.regraded)+" changed")
 	}
 	if len(judge) > 0 {
-		changes = append(changes, "the judge changed ("+strings.Join(judge, ", ")+")")
+		changes = append(changes, judgeChanged(judge))
 	}
 	changes = append(changes, peopleChanges(people)...)
 	grouped := map[string]eval.Item{}

@@ -385,8 +385,8 @@ type Standing struct {
 	asked map[eval.Stage]float64 // the others by stage: the store's answers are taken at once
 }
 
-// sampledForStanding is the number of trials of an arm whose requests are looked up, and of answers of an
-// arm to be judged: their requests are rendered, and the lower end of the interval is used.
+// sampledForStanding is the number of trials whose requests are looked up, of arms of one shape together,
+// and of answers of an arm to be judged: their requests are rendered, and the lower end of the interval is used.
 const sampledForStanding = 100
 
 // Standing looks up what of the plan is in a store. Answers of the models for which
@@ -435,15 +435,31 @@ func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, re
 		s.asked[stage] += calls * (1 - known)
 		cost += costUSD * (1 - saved)
 	}
-	for _, arm := range e.arms {
+	// Arms of one shape are looked up together, of which there may be one for each attack.
+	shaped, looked := map[string][]eval.Trial{}, map[string][2]lookups{}
+	arms := bench.Arms()
+	shape := func(i int) string {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(e.arms[i].Loads)), func(p plan.Party) bool { return reusable(p.Model) }) {
+			return "" // it asks nothing whose answer the store may have
+		}
+		return fmt.Sprint(judges[arms[i].ID], plan.ShapeOf(arms[i]))
+	}
+	for i, arm := range arms {
+		shaped[shape(i)] = append(shaped[shape(i)], pending[arm.ID]...)
+	}
+	for i, arm := range e.arms {
 		if trials, of := pending[arm.Arm], rest[arm.Arm]; len(trials) > 0 && of.Trials > 0 {
-			own, judge, err := x.lookUp(ctx, in, trials, judges[arm.Arm])
-			if err != nil {
-				return nil, err
+			s := shape(i)
+			known, done := looked[s]
+			if !done && s != "" {
+				if known, err = x.lookUp(ctx, in, shaped[s], judges[arm.Arm]); err != nil {
+					return nil, err
+				}
+				looked[s] = known
 			}
 			share := float64(len(trials)) / float64(of.Trials)
-			add(eval.StageRun, share*float64(of.Calls-of.JudgeCalls), share*max(0, of.CostUSD-of.JudgeCostUSD), own)
-			add(eval.StageJudge, share*float64(of.JudgeCalls), share*of.JudgeCostUSD, judge)
+			add(eval.StageRun, share*float64(of.Calls-of.JudgeCalls), share*max(0, of.CostUSD-of.JudgeCostUSD), known[0])
+			add(eval.StageJudge, share*float64(of.JudgeCalls), share*of.JudgeCostUSD, known[1])
 		}
 		if n := float64(len(judging[arm.Arm])); n > 0 {
 			judged := float64(arm.JudgeCalls)
@@ -478,7 +494,7 @@ func (x *Experiment) doneTrials(ctx context.Context, db *store.DB, r *store.Run)
 // lookups are those of the calls of some of an arm's trials, and of what they cost: by trial, with an
 // answer in the store and in all.
 type lookups struct {
-	trials      int // of the arm
+	trials      int // of the arm, or of all of its shape
 	calls, cost [2][]float64
 }
 
@@ -510,7 +526,8 @@ func (l lookups) shares() (known, saved float64) {
 
 // lookUp looks up the calls of some trials: those without a judge, and those of a judge. These
 // are known only where all answers of their trial are.
-func (x *Experiment) lookUp(ctx context.Context, in storeAsker, trials []eval.Trial, judged bool) (own, judge lookups, err error) {
+func (x *Experiment) lookUp(ctx context.Context, in storeAsker, trials []eval.Trial, judged bool) (known [2]lookups, err error) {
+	own, judge := &known[0], &known[1]
 	own.trials, judge.trials = len(trials), len(trials)
 	for _, t := range someOf(trials) {
 		performs, judges := in.of(t, eval.StageRun), in.of(t, eval.StageJudge)
@@ -519,7 +536,7 @@ func (x *Experiment) lookUp(ctx context.Context, in storeAsker, trials []eval.Tr
 			_, err = x.Bench.Judge(ctx, t, outcome, judges)
 		}
 		if err != nil {
-			return own, judge, err
+			return known, err
 		}
 		own.add(performs)
 		if performs.known+judges.known < performs.all+judges.all {
@@ -527,7 +544,7 @@ func (x *Experiment) lookUp(ctx context.Context, in storeAsker, trials []eval.Tr
 		}
 		judge.add(judges)
 	}
-	return own, judge, nil
+	return known, nil
 }
 
 // lookUpJudge judges some answers that a run has by answers in the store, and says by arm how many calls

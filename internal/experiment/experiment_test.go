@@ -499,6 +499,44 @@ func TestStanding(t *testing.T) {
 	}
 }
 
+// performed counts the trials that are performed.
+type performed struct {
+	kit.Bench
+	n *int
+}
+
+func (b performed) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
+	*b.n++
+	return b.Bench.Perform(ctx, t, ask)
+}
+
+// TestStandingIsFast: what a store has of a plan is looked up for arms of one shape together, however
+// many attacks they are under, and only of arms that ask a model whose answers may be taken.
+func TestStandingIsFast(t *testing.T) {
+	path, db := rankingStudy(t), openStore(t, t.TempDir())
+	looked := func(reusable bool, overrides ...string) (n, arms int) {
+		t.Helper()
+		x := load(t, path, overrides...)
+		x.Bench = performed{x.Bench, &n}
+		e, err := x.Estimate(t.Context(), func(text string) int { return len(text) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		n = 0
+		if s, err := x.Standing(t.Context(), db, e, func(string) bool { return reusable }); err != nil || s.New != x.Plan.Len() || s.Known != 0 {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		return n, len(x.Bench.Arms())
+	}
+	const plain = "decide="
+	const asks, attacks = "arms=[{name: bm25}, {name: listwise}]", "attacks.names=[typo_10, typo_20, inject_override]"
+	clean, few := looked(true, "comparisons=", plain, asks)
+	attacked, many := looked(true, "comparisons=", plain, asks, attacks)
+	if none, _ := looked(false, "comparisons=", plain, asks, attacks); none != 0 || clean == 0 || attacked > 100 || many <= few {
+		t.Errorf("performs %d trials of %d arms, %d of %d, and %d where no answer may be taken", clean, few, attacked, many, none)
+	}
+}
+
 // An answer counts as known only if the run would take it: an arm of the same prompt has answers
 // of its own, and one answer is taken once.
 func TestStandingTakesAsARunDoes(t *testing.T) {

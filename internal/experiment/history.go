@@ -373,6 +373,9 @@ func inWords(events []store.Event) []store.Event {
 		if l := discipline.LooksOf(events[i : i+1]); len(l) > 0 {
 			events[i].Note = text.Plural(l[0].Trials, "trial", "trials") + " of " + text.Plural(l[0].Items, "item", "items")
 		}
+		if e.What == judgeEvent && e.Note == eval.ScorerName {
+			events[i].What, events[i].Note = "scorer changed", "the study has one, or has none any more"
+		}
 		var counts map[string][2]int
 		if e.What == retryEvent && json.Unmarshal([]byte(e.Note), &counts) == nil {
 			events[i].Note = failures(counts) + " had failed"

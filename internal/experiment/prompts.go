@@ -114,7 +114,7 @@ func (r *Run) example(ctx context.Context, p *analyse.Party, e store.Example, pr
 			}
 		case "provider", "name", "item", "replicate", "messages", "payload": // shown elsewhere, or of the item
 		case "program":
-			if !p.Judge { // of a judge, a hash of settings
+			if !p.Judge || p.Name == eval.ScorerModel { // of a judge, a hash of settings
 				p.Settings = append(p.Settings, eval.Level(part))
 			}
 		default:

@@ -92,6 +92,7 @@ func (x *Experiment) addMetrics() error {
 		m := kit.OwnMetric(own)
 		switch listed, ok := suite.Metric(m.Name); {
 		case !ok:
+			m.Judge = eval.ByScorer
 			suite.Metrics = append(suite.Metrics, m)
 		case listed.Source != m.Source:
 			problems = append(problems, x.File.Errorf(fmt.Sprintf("metrics.own[%d].name", i), "%q is a metric of the suite: choose another name", m.Name))

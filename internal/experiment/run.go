@@ -429,13 +429,24 @@ func judgedWith(treatment []eval.Part, canonical []byte) []eval.Part {
 		Judge map[string]json.RawMessage `json:"judge"`
 	}
 	_ = json.Unmarshal(canonical, &s) // a suite may have something else there
-	parts := plan.JudgeParts(treatment)
+	parts, scorer := plan.WithoutScorer(plan.JudgeParts(treatment))
+	if scorer {
+		parts = append(parts, eval.Part{Name: eval.ScorerName})
+	}
 	for _, key := range slices.Sorted(maps.Keys(s.Judge)) {
 		if key != "cases" { // they measure it
 			parts = append(parts, eval.Part{Name: "judge." + key, Value: string(s.Judge[key])})
 		}
 	}
 	return parts
+}
+
+// judgeChanged says which settings of judges changed, of [judgedWith].
+func judgeChanged(settings []string) string {
+	if slices.Equal(settings, []string{eval.ScorerName}) {
+		return "the scorer changed"
+	}
+	return "the judge changed (" + strings.Join(settings, ", ") + ")"
 }
 
 // AnsweredFrom lists the arms that take their answers from the run with an id, or a tag that no

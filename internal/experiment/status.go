@@ -61,7 +61,8 @@ type TrendPoint struct {
 	Tags    []string       `json:"tags,omitempty"`
 	Metric  string         `json:"metric"`
 	Better  string         `json:"better,omitempty"` // higher or lower
-	Judges  []string       `json:"judges,omitempty"` // with their models
+	Judges  []string       `json:"judges,omitempty"` // with their models, if the metric depends on them
+	Scorer  string         `json:"scorer,omitempty"` // which program gives the metric
 	Arms    []TrendOfAnArm `json:"arms"`
 	scale   say.Scale
 }
@@ -74,6 +75,9 @@ func (p TrendPoint) Of() string {
 	}
 	if len(p.Judges) > 0 {
 		said += ", judged by " + strings.Join(p.Judges, ", ")
+	}
+	if p.Scorer != "" {
+		said += ", scored by " + p.Scorer
 	}
 	return said
 }
@@ -112,9 +116,17 @@ func PointOf(ctx context.Context, db *store.DB, r *store.Run, a *analyse.Analysi
 		if !m.NoDirection {
 			p.Better = map[bool]string{true: "higher", false: "lower"}[m.HigherIsBetter]
 		}
+		judged := slices.ContainsFunc(a.Estimates, func(e analyse.Estimate) bool { return e.Metric == m.Name && (e.JudgeAlone || e.ByJudge != nil) })
 		if a.Asked != nil {
 			for _, j := range a.Asked.Parties {
-				if j.Judge {
+				switch scorer := j.Name == eval.ScorerModel; {
+				case scorer && m.ByScorer:
+					var is []string // the program, and the hash of its files
+					for _, s := range j.Settings {
+						is = append(is, s.Value)
+					}
+					p.Scorer = strings.Join(is, ", ")
+				case j.Judge && !scorer && judged:
 					p.Judges = append(p.Judges, strings.TrimSuffix(j.Name+" ("+j.Model+")", " ()"))
 				}
 			}

@@ -77,7 +77,7 @@ func (e *Estimator) Estimates(ctx context.Context) (perArm []Estimate, all Estim
 	shapes := map[string][]eval.Arm{}
 	var order []string
 	for _, arm := range arms {
-		s := shapeOf(arm)
+		s := ShapeOf(arm)
 		if asks := arm.Model != "" || len(arm.Judges) > 0; asks && shapes[s] == nil {
 			order = append(order, s)
 		}
@@ -97,7 +97,7 @@ func (e *Estimator) Estimates(ctx context.Context) (perArm []Estimate, all Estim
 		all.cost.add(one.cost, n)
 	}
 	for _, arm := range arms {
-		one := byShape[shapeOf(arm)]
+		one := byShape[ShapeOf(arm)]
 		one.Arm, one.Trials = arm.ID, len(items)*e.Replicates
 		perArm = append(perArm, one)
 		all.Trials += one.Trials
@@ -129,7 +129,8 @@ func (v variance) margin() float64 {
 	return dist.StudentT{DF: v.of * v.of / v.df}.Quantile(0.975) * math.Sqrt(v.of)
 }
 
-func shapeOf(arm eval.Arm) string {
+// ShapeOf returns what arms have in common that share a sample.
+func ShapeOf(arm eval.Arm) string {
 	if arm.Shape == "" {
 		return "arm " + arm.ID
 	}

@@ -187,6 +187,23 @@ func JudgeParts(treatment []eval.Part) (parts []eval.Part) {
 	return parts
 }
 
+// WithoutScorer returns settings of judges without the scorer of the study, which is asked with them
+// and is none, and whether there is one.
+func WithoutScorer(judges []eval.Part) (parts []eval.Part, scorer bool) {
+	for _, p := range judges {
+		if p.Name == judgesPart {
+			all := strings.Split(p.Value, ", ")
+			rest := eval.WithoutScorer(all)
+			if scorer = len(rest) < len(all); len(rest) == 0 {
+				continue
+			}
+			p.Value = strings.Join(rest, ", ")
+		}
+		parts = append(parts, p)
+	}
+	return parts, scorer
+}
+
 // Unchanged reports which arms of an earlier treatment have the same settings now,
 // for stores that have no questions of trials.
 func Unchanged(was, now []eval.Part) func(arm string) bool {

@@ -307,7 +307,7 @@ func (d Design) relevant(arms ...string) Design {
 	for i := range d.Arms {
 		d.Arms[i].Judges = nil // scores are simulated as if people had judged
 	}
-	q.JudgesDiffer = nil
+	q.JudgesDiffer, q.ScorersDiffer = nil, nil
 	q.Comparisons, q.Secondary, q.Samples, q.Calibration, q.Overall = pairs, nil, 0, nil, true
 	q.NoEffect = !slices.ContainsFunc(d.Rules.All(), func(r gate.Rule) bool { return r.Effect })
 	q.Run = analyse.Run{Items: len(d.Items), Replicates: 1, Seed: q.Run.Seed, MaxFailed: 1}

@@ -192,6 +192,9 @@ func (b *builder) partyTable(parties []analyse.Party) *table {
 		name := cell{Text: p.Name, Tags: b.tagsOf(p.Name)}
 		if p.Judge {
 			name.Tags = []string{"judge"}
+			if p.Name == eval.ScorerModel {
+				name.Tags = []string{eval.ScorerName}
+			}
 		}
 		notes := mapped(p.Adapted, func(x string) string { return "differs from the request: " + x })
 		if p.Missing != "" {

@@ -16,6 +16,7 @@ type CallSums []callSum
 // or that failed.
 type callSum struct {
 	Model, Version string
+	Program        bool // a program was asked, not a model
 	Answered       bool
 	eval.ArmCalls
 	Cut     bool
@@ -28,15 +29,15 @@ type callSum struct {
 // reading the rows.
 func (db *DB) CallSums(ctx context.Context, run *Run) (CallSums, error) {
 	return all[callSum](ctx, db, `SELECT s.*, f.item, f.arm, f.replicate FROM (
-		SELECT model, model_version, answered, arm, stage, count(*), coalesce(sum(CASE WHEN attempts > sent THEN attempts ELSE sent END - 1) FILTER (WHERE attempts > 1 OR sent > 1), 0), sum(input_tokens), sum(output_tokens),
+		SELECT model, model_version, program, answered, arm, stage, count(*), coalesce(sum(CASE WHEN attempts > sent THEN attempts ELSE sent END - 1) FILTER (WHERE attempts > 1 OR sent > 1), 0), sum(input_tokens), sum(output_tokens),
 			sum(cached_tokens), sum(reasoning_tokens), total(cost_usd), count(*) FILTER (WHERE cost_usd IS NULL AND answered), count(*) FILTER (WHERE usage_flags & 4 <> 0),
 			`+uncounted+`, count(*) FILTER (WHERE stop = 'other'),
 			count(source), total(CASE WHEN source IS NULL THEN 0 ELSE cost_usd END), count(*) FILTER (WHERE cut) > 0, count(adapted) > 0, min(place) AS place
-		FROM (SELECT t.arm, t.place, c.stage, c.model, c.model_version, c.error_kind = '' AS answered, c.attempts, (SELECT count(*) FROM attempts a
+		FROM (SELECT t.arm, t.place, c.stage, c.model, c.model_version, c.provider IN ('exec', 'http') AS program, c.error_kind = '' AS answered, c.attempts, (SELECT count(*) FROM attempts a
 				WHERE a.trial = c.trial AND a.stage = c.stage AND a.step = c.step) AS sent, c.input_tokens, c.output_tokens, c.cached_tokens, c.reasoning_tokens,
 				c.cost_usd, c.usage_flags, c.stop, c.source, c.adapted, c.adapted LIKE ? AS cut
 			FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+inForce+` AND c.stage <> 'embed') AS c
-		GROUP BY arm, stage, model, model_version, answered) AS s JOIN trials f ON f.run = ? AND f.place = s.place ORDER BY s.arm, s.stage, s.model, s.model_version, s.answered`,
+		GROUP BY arm, stage, model, model_version, program, answered) AS s JOIN trials f ON f.run = ? AND f.place = s.place ORDER BY s.arm, s.stage, s.model, s.model_version, s.program, s.answered`,
 		modelText("%"+eval.CutNote+"%"), run, run)
 }
 
@@ -66,9 +67,10 @@ func (sums CallSums) JudgeVersions() []eval.ArmVersion {
 }
 
 // JudgedBy counts the answers to judge calls of each arm by model version, ordered by
-// both.
+// both. The scorer of the study is no judge.
 func (sums CallSums) JudgedBy() []eval.ArmVersion {
-	return sums.count(eval.StageJudge, func(s callSum) string { return s.Arm })
+	models := slices.DeleteFunc(slices.Clone(sums), func(s callSum) bool { return s.Program })
+	return models.count(eval.StageJudge, func(s callSum) string { return s.Arm })
 }
 
 func (sums CallSums) count(stage eval.Stage, name func(callSum) string) []eval.ArmVersion {
@@ -87,6 +89,18 @@ func (sums CallSums) count(stage eval.Stage, name func(callSum) string) []eval.A
 		return cmp.Or(cmp.Compare(a.Arm, b.Arm), cmp.Compare(a.Version, b.Version))
 	})
 	return list
+}
+
+// Scorers returns, by arm, the parts of a request to the scorer of the study, the only program that
+// is asked as judges are.
+func (db *DB) Scorers(ctx context.Context, run *Run) (map[string][]eval.Part, error) {
+	stored, err := mapped[string, string](ctx, db, `SELECT t.arm, c.parts FROM calls c JOIN trials t ON t.id = c.trial WHERE c.id IN (
+		SELECT min(c.id) FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+inForce+` AND c.stage = 'judge' AND c.error_kind = '' AND c.provider IN ('exec', 'http') GROUP BY t.arm)`, run)
+	parts := make(map[string][]eval.Part, len(stored))
+	for arm, text := range stored {
+		parts[arm] = eval.DecodeParts(text)
+	}
+	return parts, err
 }
 
 // An Asked is the first trial of an arm, in plan order, in which a model answered in a

@@ -36,7 +36,7 @@ type fileScores struct {
 }
 
 // scorerStep is the step of the verdicts, and the name of the scorer.
-const scorerStep = "scorer"
+const scorerStep = eval.ScorerName
 
 // WithOwnScores adds the scores that the study brings to those of a bench, if it brings any.
 // The error is a [study.Errors].
@@ -111,7 +111,7 @@ func (b *ownScores) open(f *study.File, s *study.Scorer, errs *study.Errors) *Ar
 	if !ok {
 		return nil
 	}
-	a.Rename(":" + scorerStep) // no arm can be called so
+	a.Rename(strings.TrimPrefix(eval.ScorerModel, eval.PipelinePrefix))
 	a.ID = scorerStep
 	return &a
 }
