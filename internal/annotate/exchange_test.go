@@ -184,6 +184,7 @@ func TestImportRefusals(t *testing.T) {
 		{"csv", "item,n\ni00,many\n", "f:2:5: n: "},
 		{"label-studio", `[{"data":{"text":""},"annotations":[{"result":[]}]}]`, "data.subject is missing"},
 		{"label-studio", `[{"data":{"subject":{"item":"i00"}},"annotations":[{"result":[{"from_name":"spans","value":{"start":0.7,"end":1.2,"labels":["bad"]}}]}]}]`, "whole number"},
+		{"label-studio", `[{"id":1,"text":"x","subject":{"item":"i00"},"q":"yes","annotator":1,"annotation_id":3}]`, "f: an export JSON-MIN of Label Studio, which is not read: export it as JSON"},
 		{"xml", "", "the formats are"},
 	} {
 		dir := t.TempDir()

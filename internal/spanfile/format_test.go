@@ -253,6 +253,7 @@ func TestErrors(t *testing.T) {
 		"{\"id\": \"a\", \"text\": \"x\"}\n{\"id\": \"b\", \"text\": 3}":                             "f:2: column",
 		`{"id": "a", "text": "x", "Spans": []}`:                                                      `f:1: "Spans" is not "spans": rename it`,
 		`{"id": "a", "text": "x", "span": []}`:                                                       `f:1: "span" is not "spans": rename it`,
+		`[{"id": 1, "text": "EU", "label": [], "annotator": 1, "annotation_id": 3}]`:                 "f: an export JSON-MIN of Label Studio, which is not read: export it as JSON",
 		`{"id": "a", "text": "EU", "label": [[0, 2, "ORG"]]}`:                                        `f:1: "label" is not "spans": rename it`, // of doccano
 		`[{"id": 1, "text": "x", "labels": []}, {"id": 2, "text": "EU", "label": [{"start": 0}]}]`:   `f:2: "label" is not "spans": rename it`, // of Label Studio, JSON-MIN
 		`{"id": "a", "text": "EU", "entities": [{"id": 1, "label": "ORG"}]}`:                         `f:1: "entities" is not "spans": rename it`,

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -200,6 +201,10 @@ type Task[D any] struct {
 	ID          dataset.ID   `json:"id,omitempty"`
 	Data        *D           `json:"data"`
 	Annotations []Annotation `json:"annotations"`
+	// Annotator and Annotation are of the export JSON-MIN, which has the data and the answers of one
+	// person beside them.
+	Annotator  any `json:"annotator,omitempty"`
+	Annotation any `json:"annotation_id,omitempty"`
 }
 
 // An Annotation is the answer of a person to a task.
@@ -249,6 +254,11 @@ func Passage(from string, start, end int, text, label string) Region {
 func ReadTasks[D any](data []byte, name string) (tasks []Task[D], err error) {
 	if err := dataset.DecodeLoose(data, &tasks); err != nil {
 		return nil, dataset.Locate(name, data, err)
+	}
+	if slices.ContainsFunc(tasks, func(t Task[D]) bool {
+		return t.Data == nil && t.Annotations == nil && t.Annotator != nil && t.Annotation != nil
+	}) {
+		return nil, fmt.Errorf("%s: an export JSON-MIN of Label Studio, which is not read: export it as JSON", name)
 	}
 	return tasks, nil
 }
