@@ -656,6 +656,9 @@ func TestNotes(t *testing.T) {
 		{name: "an error that is graded", format: "nemo", files: []string{"a.jsonl"}, contents: map[string]string{"a.jsonl": `{"problem_idx": 1, "reward": 0, "scoring_details": {"error": "no turns left", "error_category": "graceful"}}`},
 			note: "note: a.jsonl: 1 sample with an error that NeMo Evaluator grades, with its reward", has: `"reward":0}`},
 		{name: "two repeats", format: "lm-eval", files: []string{"samples_t_1.jsonl"}, contents: map[string]string{"samples_t_1.jsonl": `{"doc_id": 1, "doc_hash": "h", "filtered_resps": [["1", "b"]], "filter": "none", "metrics": ["acc"], "acc": 1}`}, note: "note: samples_t_1.jsonl: no results_1.json", has: `"answer":"1\n\nb"`},
+		{name: "a perplexity by default", format: "lm-eval", files: []string{"samples_t_1.jsonl"}, contents: map[string]string{"samples_t_1.jsonl": `{"doc_id": 1, "doc_hash": "h", "filter": "none", "metrics": ["perplexity"], "perplexity": -0.25}`,
+			"results_1.json": `{"model_name": "m", "higher_is_better": {"t": {"perplexity": false}}, "configs": {"t": {"metric_list": [{"metric": "perplexity"}]}}}`},
+			note: `metric "perplexity_loglikelihood": samples have log-likelihoods`, has: `{name: "perplexity_loglikelihood", unbounded: true}`, lacks: "lower_is_better"},
 		{name: "an answer in messages", format: "eee", files: []string{"a.jsonl"}, contents: map[string]string{"a.jsonl": strings.Replace(eee("m", "1"), `"evaluation":`, `"messages": [{"role": "user", "content": "do"}, {"role": "assistant", "content": "done"}, {"role": "tool", "content": "x"}], "output": null, "evaluation":`, 1)}, has: `"answer":"done"`},
 		{name: "one name of metrics in two files", format: "eee", files: []string{"a.json", "b.json", "a.jsonl", "b.jsonl"}, contents: map[string]string{
 			"a.json": aggregate("a", "match:accuracy", "accuracy"), "b.json": aggregate("b", "includes:accuracy", "accuracy"), "a.jsonl": result("a", "match:accuracy"), "b.jsonl": result("b", "includes:accuracy")},

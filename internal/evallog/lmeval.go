@@ -3,6 +3,7 @@ package evallog
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -80,14 +81,14 @@ func readLMEval(files []string, to *Import) error {
 			for _, name := range s.Metrics {
 				value, ok := s.Rest[name]
 				score := scoreOf(name, value)
-				by := aggregations[file][name]
+				by := cmp.Or(aggregations[file][name], name) // lm-eval has one for each of its metrics, which tasks need not name
 				switch {
 				case ok && value.Kind() == '[':
 					score.Unscored = "the score is a list, which counts only in the sum of all samples"
 				case by == "perplexity": // exp(-mean)
 					score.Metric += "_loglikelihood"
 					to.Note("metric %q: samples have log-likelihoods, so higher is better; lm-eval shows %s", score.Metric, name)
-				case by != "" && by != "mean" && by != "nanmean":
+				case by != name && by != "mean" && by != "nanmean":
 					to.Note("metric %q: lm-eval aggregates it by %s, and the score of an arm is the mean of its samples", name, by)
 				}
 				out.Scores = append(out.Scores, score)
