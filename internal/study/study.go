@@ -82,7 +82,7 @@ func (s *Study) Judge() *Model {
 // A Model is a model and its settings. Every key except id, provider and name is
 // optional; unset parameters are not sent.
 type Model struct {
-	ID          string   `json:"id" jsonschema:"required,minLength=1,maxLength=64,pattern=^[A-Za-z0-9][A-Za-z0-9._-]*$,description=Name of this model in arms" jsonschema_extras:"errorMessage=want an id of letters and digits with . _ or - inside"`
+	ID          string   `json:"id" jsonschema:"required,minLength=1,maxLength=64,pattern=^[A-Za-z0-9][A-Za-z0-9._-]*$,description=Name of this model in arms. It is part of what is asked: with another one\\, the model is asked anew" jsonschema_extras:"errorMessage=want an id of letters and digits with . _ or - inside"`
 	Provider    string   `json:"provider" jsonschema:"required,minLength=1,description=Wire format or preset: anthropic openai openai_responses google gemini deepseek moonshot zai openrouter ollama vllm llamacpp simulated recorded"`
 	Name        string   `json:"name,omitempty" jsonschema:"description=The provider's name of the model"`
 	BaseURL     string   `json:"base_url,omitempty" jsonschema:"pattern=^https?://[^/@]+(/[^@]*)?$,description=Another endpoint that speaks the provider's wire format" jsonschema_extras:"errorMessage=want a URL such as http://127.0.0.1:8080/v1 without a password"`
