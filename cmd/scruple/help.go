@@ -215,7 +215,7 @@ func (a *app) addVerbs(root *cobra.Command) {
 	// A command that does nothing is a topic of help.
 	root.AddCommand(
 		&cobra.Command{Use: "exit-codes", Short: "what the exit code of a command says", Long: exitCodes},
-		&cobra.Command{Use: "rules", Short: "the results that rules of a study can name", Long: "Rules are expressions over named results:\n\n" + gate.Help()})
+		&cobra.Command{Use: "rules", Short: "the results that rules of a study can name", Long: "Rules are expressions over named results:\n\n" + gate.Help() + ruleLanguage})
 	all := root.Flags().Bool("all", false, "list all commands")
 	showHelp := root.HelpFunc()
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
@@ -242,6 +242,13 @@ func (a *app) addVerbs(root *cobra.Command) {
 {{.}}
 {{end}}`)
 }
+
+// ruleLanguage names what rules are made of, beside results.
+const ruleLanguage = `
+They are joined by and, or, not (&&, ||, !), compared by < <= > >= == !=, and computed with by
++ - * / and abs, max, min. Texts are compared by ==, in [...], contains, startsWith and matches,
+of a regular expression. It is the language of https://expr-lang.org; filters of view have it too.
+`
 
 // made makes the command of a topic.
 func (a *app) made(t topic) *cobra.Command {

@@ -26,7 +26,7 @@ type Mapping struct {
 	Schema      string            `json:"schema,omitempty" jsonschema:"description=Schema of the documents that name none"`
 	GoldColumns map[string]string `json:"gold_columns,omitempty" jsonschema:"description=Gold from flat members or columns\\, by field\\, such as {total_amount: total}; an empty value is not in the document"`
 	Strata      []string          `json:"strata,omitempty" jsonschema:"uniqueItems=true,description=Further members or columns to break results down by"`
-	Records     string            `json:"records,omitempty" jsonschema:"description=Table of the records of the documents of a folder\\, with the name of the file without its extension as document_id"`
+	Records     string            `json:"records,omitempty" jsonschema:"description=Table of the records of the documents of a folder\\, with the name of the file as document_id\\, with or without its extension"`
 }
 
 // ownKeys are the keys of a record that Scruple knows, beside gold.
