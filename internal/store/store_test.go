@@ -1125,3 +1125,34 @@ func TestTaggedWhenARunBegan(t *testing.T) {
 		}
 	})
 }
+
+// TestScorers: of each arm the program that scores it is known by a request that it answered, and its
+// answers are no judge's.
+func TestScorers(t *testing.T) { onBoth(t, testScorers) }
+
+func testScorers(t *testing.T, place place) {
+	db := open(t, place(t))
+	r, p := newRun(t, db, 3, 1)
+	j := journal(t, db, r)
+	for i, provider := range []string{"exec", "http", "openai"} {
+		c := call(p.Trial(i), "verdict")
+		c.Trial.Arm, c.Trial.Item = []string{"a", "b", "a"}[i], fmt.Sprintf("doc-%03d", i/2)
+		c.Stage, c.Provider, c.Response.ModelVersion = eval.StageJudge, provider, provider
+		c.Parts = []eval.Part{{Name: "program", Value: provider}}
+		if err := j.Append(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := db.Scorers(t.Context(), r)
+	want := map[string][]eval.Part{"a": {{Name: "program", Value: "exec"}}, "b": {{Name: "program", Value: "http"}}}
+	if d := cmp.Diff(want, got); err != nil || d != "" {
+		t.Errorf("%v\n%s", err, d)
+	}
+	sums, err := db.CallSums(t.Context(), r)
+	if d := cmp.Diff([]eval.ArmVersion{{Arm: "a", Version: "openai", Calls: 1}}, sums.JudgedBy()); err != nil || d != "" {
+		t.Errorf("%v\n%s", err, d)
+	}
+}
