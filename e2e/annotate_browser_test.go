@@ -113,7 +113,7 @@ func TestLongListsAreNarrowed(t *testing.T) {
 	edit(t, study, "annotation:\n", `annotation:
   - name: long
     of: item
-    show: [lead]
+    show: [pages]
     draw: 2
     ask:
       - {name: month, type: choice, text: Month?, options: [January, February, March, April, May, June, July, August, September, October, November, December], notes: [cold]}

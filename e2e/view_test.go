@@ -117,7 +117,7 @@ func TestViewInABrowser(t *testing.T) {
 			body, err := io.ReadAll(a.Body)
 			a.Body.Close()
 			must(t, err)
-			if kb := len(body) / 1024; kb > 60 && !strings.HasSuffix(p, "/report") && !strings.Contains(p, "/t/") {
+			if kb := len(body) / 1024; kb > 80 && !strings.HasSuffix(p, "/report") && !strings.Contains(p, "/t/") {
 				t.Errorf("%s %q has %d KB", name, p, kb)
 			}
 		}

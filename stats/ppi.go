@@ -342,7 +342,11 @@ func (r *PPI) correct(s labelled, rare rareEvents, alone, level float64) {
 			r.Undefined = "all labels are the same"
 			return
 		}
-		r.Warnings = append(r.Warnings, rareEvents{label: unseen}.warnings(len(s.y))...)
+		if exceptions(s.y, s.size) > 0 {
+			r.Warnings = append(r.Warnings, "clusters do not vary in their human labels: the interval allows for some that do")
+		} else {
+			r.Warnings = append(r.Warnings, rareEvents{label: unseen}.warnings(len(s.y))...)
+		}
 	} else if r.Lambda > 0 {
 		w := r.Lambda
 		r.SE = math.Sqrt(r.SE*r.SE + w*w*rare.disagreement + (1-w)*(1-w)*rare.label)

@@ -141,7 +141,13 @@ func readEEE(files []string, to *Import) error {
 }
 
 // eeeResultID is the id of a result without that of its evaluation, which other arms do not have.
-func eeeResultID(id, evaluation string) string { return strings.TrimPrefix(id, evaluation+"/") }
+func eeeResultID(id, evaluation string) string {
+	own, ok := strings.CutPrefix(id, evaluation)
+	if !ok || !strings.ContainsAny(own[:min(1, len(own))], "/#:") {
+		return id
+	}
+	return own[1:]
+}
 
 // An eeeReader collects the scores of all records first: those of one answer by several
 // metrics become one sample.
@@ -192,6 +198,8 @@ func (r *eeeReader) collect(file string, i *eeeInstance) error {
 func (r *eeeReader) metric(name, result string) (string, error) {
 	m, ok := r.metrics[[2]string{name, result}]
 	switch {
+	case ok && m == "" && result == "":
+		return "", fmt.Errorf("the aggregates have several results of %s without an evaluation_result_id: it is not known of which this record is", name)
 	case ok && m == "":
 		return "", fmt.Errorf("the aggregates name several metrics for the result %q of %s: import their files apart", result, name)
 	case ok:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -173,10 +174,8 @@ func harborMessages(file string) (input, answer string, err error) {
 }
 
 func (t *harborTrial) sample(arm string) Sample {
-	s := Sample{Item: t.Task, Arm: arm, Used: took(t.harborStep)}
-	if len(s.Used) == 0 {
-		s.Used = took(t.Steps...)
-	}
+	s := Sample{Item: t.Task, Arm: arm, Used: took(t.Steps...)}
+	maps.Copy(s.Used, took(t.harborStep)) // of the whole, where the trial has it
 	if v := t.Verifier; v != nil {
 		for _, name := range sortedKeys(v.Rewards) {
 			s.Scores = append(s.Scores, scoreOf(name, v.Rewards[name]))

@@ -236,7 +236,7 @@ func (l *log) each(visit func(*inspectSample) error) error {
 		if !strings.HasPrefix(m.Name, "samples/") || !strings.HasSuffix(m.Name, ".json") {
 			continue
 		}
-		if inspectChunk.MatchString(m.Name) {
+		if inspectChunk.MatchString(m.Name) && !inspectWhole.MatchString(m.Name) {
 			return fmt.Errorf("%s: the samples of the log are chunked, which is not read: give the log that it was converted from", m.Name)
 		}
 		var s inspectSample
@@ -250,8 +250,12 @@ func (l *log) each(visit func(*inspectSample) error) error {
 	return nil
 }
 
-// inspectChunk is a part of a sample in the log format that Inspect calls chunked.
-var inspectChunk = regexp.MustCompile(`_epoch_[0-9]+/`)
+// inspectChunk is a part of a sample in the log format that Inspect calls chunked, inspectWhole a
+// sample, of which the id may have any sign.
+var (
+	inspectChunk = regexp.MustCompile(`_epoch_[0-9]+/`)
+	inspectWhole = regexp.MustCompile(`_epoch_[0-9]+\.json$`)
+)
 
 // member decodes a member of a zip.
 func member(m *zip.File, into any) error {
@@ -338,13 +342,13 @@ func (l *log) sample(s *inspectSample, to *Import) Sample {
 		out.Item = l.Eval.Task + "/" + id
 		out.Strata = []eval.Level{{Name: "task", Value: l.Eval.Task}}
 	}
-	out.Facts = to.scalars(s.Metadata)
-	if s.Limit.Type != "" {
+	if s.Limit.Type != "" { // before metadata, of which the same names are left out
 		out.Facts = append(out.Facts, eval.Level{Name: "limit", Value: s.Limit.Type})
 	}
 	if n := len(s.Retries); n > 0 {
 		out.Facts = append(out.Facts, eval.Level{Name: "error_retries", Value: strconv.Itoa(n)})
 	}
+	out.Facts = append(out.Facts, to.scalars(s.Metadata)...)
 	if s.Error != nil {
 		out.Error = cmp.Or(firstLine(s.Error.Message), "an error without a message")
 	}

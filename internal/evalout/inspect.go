@@ -210,8 +210,13 @@ func (l *inspectLog) add(r Run, t eval.ScoredTrial) error {
 	if err := l.summarize(summary); err != nil {
 		return err
 	}
-	// Inspect finds a sample by this name, with the id as it is.
-	return l.put(fmt.Sprintf("samples/%s_epoch_%d.json", t.Trial.Item, t.Trial.Replicate), sample)
+	// Inspect finds a sample by this name, with the id as it is. One that leaves the folder would do so
+	// where somebody unpacks the log.
+	name := t.Trial.Item
+	if !filepath.IsLocal(name) || strings.Contains(name, `\`) {
+		name = unsafeName.ReplaceAllString(name, "-") + "-" + id(8, name)
+	}
+	return l.put(fmt.Sprintf("samples/%s_epoch_%d.json", name, t.Trial.Replicate), sample)
 }
 
 // end writes the header, which has the estimates with their intervals.

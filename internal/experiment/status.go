@@ -123,7 +123,9 @@ func PointOf(ctx context.Context, db *store.DB, r *store.Run, a *analyse.Analysi
 				case scorer && m.ByScorer:
 					var is []string // the program, and the hash of its files
 					for _, s := range j.Settings {
-						is = append(is, s.Value)
+						for _, part := range programOf([]eval.Part{eval.Part(s)}) {
+							is = append(is, part.Value)
+						}
 					}
 					p.Scorer = strings.Join(is, ", ")
 				case j.Judge && !scorer && judged:

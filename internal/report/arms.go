@@ -492,7 +492,7 @@ func (b *builder) judges() *table {
 func (b *builder) judgeAndPeople(j *analyse.JudgeAndPeople) *table {
 	t := newTable("Judge and people, on the same units", "Judge", ">Both yes", ">Only the judge", ">Only people", ">Both no", ".Agreement", ".Cohen’s kappa")
 	t.Legend = []string{"People judged " + say.Count(j.N()) + " of the " + say.Plural(j.Units, "unit", "units") + " that the judge judged. Below each number: its " + b.ci + "."}
-	if j.Clusters < j.N() {
+	if j.Clusters > 0 && j.Clusters < j.N() { // analyses of before do not count them
 		t.Legend = append(t.Legend, "That of kappa counts units of one item as independent, that of the agreement does not.")
 	}
 	if j.Beside > 0 {

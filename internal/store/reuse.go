@@ -87,7 +87,7 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 			continue
 		}
 		if !shared {
-			if f.Arm != c.Trial.Arm && j.asks(f.Arm, c.Trial, f.Question) || j.foresees && f.Run == j.run.ID && f.Trial != c.Trial && j.asks(f.Arm, f.Trial, f.Question) {
+			if f.Arm != c.Trial.Arm && (j.asks(f.Arm, c.Trial, f.Question) || j.asks(f.Arm, f.Trial, f.Question)) || j.foresees && f.Run == j.run.ID && f.Trial != c.Trial && j.asks(f.Arm, f.Trial, f.Question) {
 				continue
 			}
 			mine, err := j.take(ctx, f.ID)

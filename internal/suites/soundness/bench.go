@@ -150,7 +150,7 @@ func (b *bench) plan(f *study.File, s *Study, errs *study.Errors) {
 			}
 			r := kit.RequestTo(a.Settings)
 			a.Hash = kit.Hash(r.Key(), a.Settings.Structured, prompt.before, prompt.after).String()
-			a.Shape = c.Name
+			a.Shape = a.ID // arms of a condition differ in price and speed
 			b.Add("condition", c.Name, a)
 			if a.group != "" {
 				a.Levels = append(a.Levels, eval.Level{Name: "group", Value: a.group})

@@ -253,6 +253,8 @@ func sameElements(judge []verdict.Missed, people []string) (n int) {
 		cost[i] = make([]int32, len(people))
 		for k, missed := range people {
 			switch {
+			case strings.TrimSpace(m.Text) == "" || strings.TrimSpace(missed) == "":
+				cost[i][k] = most + 1
 			case text.Equal(text.String, m.Text, missed):
 			case text.Contains(text.String, m.Text, missed) || text.Contains(text.String, missed, m.Text):
 				cost[i][k] = most // no number of these is worth an equal one

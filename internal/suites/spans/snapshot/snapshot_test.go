@@ -569,6 +569,9 @@ func TestConfidenceClusters(t *testing.T) {
 		if !(math.Abs(float64(r.CILow-b.ErrorRateLow)) < 1e-9) || r.Texts != 20 || r.N != b.Total {
 			t.Errorf("%s: %+v", name, r)
 		}
+		if r.Accuracy != 0.5 {
+			t.Errorf("%s: accuracy %v", name, r.Accuracy)
+		}
 		if c.ECE.Low.Defined() || c.ECE.N != 20 || !(math.Abs(float64(c.ECE.Value)-0.4) < 1e-9) {
 			t.Errorf("%s: %+v", name, c.ECE)
 		}

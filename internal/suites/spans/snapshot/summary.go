@@ -3,6 +3,7 @@ package snapshot
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -433,9 +434,11 @@ func (c *confidences) add(l *Labelled, flags []uint8) {
 }
 
 // where counts the spans with some confidences, those with errors, and their texts. The share of
-// errors has the interval of their clusters; undefined with fewer than two.
-func (c *confidences) where(in func(confidence float64) bool) (b Bucket, texts int) {
+// errors has the interval of their clusters; undefined with fewer than two. right is the share of
+// the others.
+func (c *confidences) where(in func(confidence float64) bool) (b Bucket, right float64, texts int) {
 	num, den, seen := make([]float64, len(c.clusters)), make([]float64, len(c.clusters)), map[*statedText]bool{}
+	wrong, falsely, all := byReplicates{}, byReplicates{}, byReplicates{}
 	for _, s := range c.spans {
 		if !in(s.confidence) {
 			continue
@@ -443,22 +446,35 @@ func (c *confidences) where(in func(confidence float64) bool) (b Bucket, texts i
 		seen[s.of] = true
 		b.Total++
 		den[s.of.cluster] += 1 / s.of.replicates
+		all[s.of.replicates]++
 		if s.flags&1 != 0 {
 			b.FalsePositives++
+			falsely[s.of.replicates]++
 		}
 		if s.flags != 0 {
 			b.Errors++
 			num[s.of.cluster] += 1 / s.of.replicates
+			wrong[s.of.replicates]++
 		}
 	}
 	b.ErrorRateLow, b.ErrorRateHigh = eval.Undefined(), eval.Undefined()
 	if b.Total > 0 {
-		b.ErrorRate, b.FalsePositiveRate = float64(b.Errors)/float64(b.Total), float64(b.FalsePositives)/float64(b.Total)
+		b.ErrorRate, b.FalsePositiveRate, right = wrong.sum()/all.sum(), falsely.sum()/all.sum(), (all.sum()-wrong.sum())/all.sum()
 		if r, err := stats.ProportionOfSums(num, den, float64(b.Total), level); err == nil {
 			b.ErrorRateLow, b.ErrorRateHigh = eval.Number(r.CI.Low), eval.Number(r.CI.High)
 		}
 	}
-	return b, len(seen)
+	return b, right, len(seen)
+}
+
+// byReplicates counts spans by the replicates of their text, since a sum of thirds would round.
+type byReplicates map[float64]float64
+
+func (n byReplicates) sum() (sum float64) {
+	for _, replicates := range slices.Sorted(maps.Keys(n)) {
+		sum += n[replicates] / replicates
+	}
+	return sum
 }
 
 // analyse returns nil without spans.
@@ -467,7 +483,7 @@ func (c *confidences) analyse() *Confidence {
 		return nil
 	}
 	bucket := func(from, to float64) Bucket {
-		b, _ := c.where(func(x float64) bool { return from <= x && (x < to || to == 1) })
+		b, _, _ := c.where(func(x float64) bool { return from <= x && (x < to || to == 1) })
 		b.Range = [2]float64{from, to}
 		return b
 	}
@@ -483,8 +499,8 @@ func (c *confidences) analyse() *Confidence {
 	}
 	a.ECE, a.AUROC = measured(measure.CalibrationError(every, ECEBins)), measured(measure.AUROC(every))
 	for _, r := range measure.ReliabilityCurve(every, ECEBins) {
-		b, texts := c.where(func(x float64) bool { return r.Low < x && x <= r.High || x == 0 && r.Low == 0 })
-		a.Reliability = append(a.Reliability, Reliability{r.Low, r.High, b.Total, texts, r.Confidence, r.Accuracy, 1 - b.ErrorRateHigh, 1 - b.ErrorRateLow})
+		b, right, texts := c.where(func(x float64) bool { return r.Low < x && x <= r.High || x == 0 && r.Low == 0 })
+		a.Reliability = append(a.Reliability, Reliability{r.Low, r.High, b.Total, texts, r.Confidence, right, 1 - b.ErrorRateHigh, 1 - b.ErrorRateLow})
 	}
 	return a
 }
