@@ -364,7 +364,7 @@ type spanServer struct {
 	to, shown string
 	keys      model.Keys
 	rejected  int    // spans
-	why       string // the last thing that the server said of spans that it took or rejected
+	why       string // the last message of the server about spans
 }
 
 // spanRetries are the waits before a request is sent again, unless the server says how long.

@@ -96,7 +96,7 @@ func TestReplacedTexts(t *testing.T) {
 			t.Errorf("%s of round %d is used: %s", v.Trial.Item, v.Round, v.Data)
 		}
 	}
-	shows := &counting{corpus: corpus{6}}
+	shows := &looked{corpus: corpus{6}}
 	fresh := newFreshness(task, shows)
 	for _, unit := range []string{"", "u1", "u2"} { // units of one answer
 		fresh.of(side{Subject{Item: "i00", Arm: "secret-arm", Replicate: 1, Unit: unit}, false})
@@ -200,15 +200,4 @@ func TestEmptiedDraft(t *testing.T) {
 			t.Errorf("draft %v: nothing filled in %v, status %d", answer, empty, w.Code)
 		}
 	}
-}
-
-// counting counts how often it shows anything.
-type counting struct {
-	corpus
-	n int
-}
-
-func (c *counting) Show(t eval.Trial) (eval.Exhibit, error) {
-	c.n++
-	return c.corpus.Show(t)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
-// looked counts looks at items.
+// looked counts how often it shows anything.
 type looked struct {
 	corpus
 	n int

@@ -416,19 +416,21 @@ var kinds = map[string]func(*Book, ledger.Entry) (fmt.Stringer, error){
 	Shown{}.kind():        into(func(b *Book) *[]Entry[Shown] { return &b.Shown }),
 	Unblinding{}.kind():   into(func(b *Book) *[]Entry[Unblinding] { return &b.Unblindings }),
 	Revision{}.kind():     into(func(b *Book) *[]Entry[Revision] { return &b.Revisions }),
-	Blind{}.kind():        into(func(b *Book) *[]Entry[Blind] { return &b.Blind }),
+	Blind{}.kind():        into(func(b *Book) *[]Entry[Blind] { return &b.Blind }, (*Blind).decodePart),
 	Kit{}.kind():          into(func(b *Book) *[]Entry[Kit] { return &b.Kits }),
 	Commitment{}.kind():   into(func(b *Book) *[]Entry[Commitment] { return &b.Commitments }),
 }
 
-func into[T record](list func(*Book) *[]Entry[T]) func(*Book, ledger.Entry) (fmt.Stringer, error) {
+// into reads an entry into a list of the book, and one that cannot be read as parts says, if there is such
+// a function.
+func into[T record](list func(*Book) *[]Entry[T], parts ...func(into *T, e ledger.Entry, unread error) error) func(*Book, ledger.Entry) (fmt.Stringer, error) {
 	return func(b *Book, e ledger.Entry) (fmt.Stringer, error) {
 		made := Entry[T]{Seq: e.Seq, At: e.At, By: e.By, Hash: e.Hash}
 		err := e.Decode(&made.Data)
-		if part, ok := any(&made.Data).(interface {
-			decodePart(ledger.Entry, error) error
-		}); ok && err != nil {
-			err = part.decodePart(e, err)
+		for _, part := range parts {
+			if err != nil {
+				err = part(&made.Data, e, err)
+			}
 		}
 		*list(b) = append(*list(b), made)
 		return made.Data, err

@@ -110,6 +110,7 @@ func TestEEEOfAnyMetric(t *testing.T) {
 		Estimate: func(string, string) (eval.Measured, bool) {
 			return eval.Measured{Value: 0.5, Low: 0.4, High: 0.6, N: 9}, true
 		}}
+	var ids []string
 	var scores []eval.Score
 	want := map[string]bool{}
 	for _, c := range []struct {
@@ -118,18 +119,9 @@ func TestEEEOfAnyMetric(t *testing.T) {
 		best   bool
 	}{{"right", 1, true}, {"right", 0.9, false}, {"stars", 5, true}, {"stars", 1, false}, {"wrong", 1, false}, {"wrong", 0, true}, {"words", 212, false}, {"cost", 0.1, false}, {"cost", 0, true}, {"ratio", 0, false}, {"ratio", 1, false}, {"unknown", 1, false}} {
 		want[fmt.Sprintf("%s %g", c.metric, c.value)] = c.best
-		scores = append(scores, eval.Score{Metric: c.metric, Num: c.value, Den: 1})
+		ids, scores = append(ids, fmt.Sprint("i", len(ids))), append(scores, eval.Score{Metric: c.metric, Num: c.value, Den: 1})
 	}
-	files, _, err := EEE(dir, r, func(yield func(eval.ScoredTrial, error) bool) {
-		for i, s := range scores {
-			var x eval.ScoredTrial
-			x.Trial, x.Outcome.Kind = eval.Trial{Item: fmt.Sprint("i", i), Arm: "a", Replicate: 1}, eval.OK
-			x.Scores, x.Show = []eval.Score{s}, func() (eval.Exhibit, error) { return eval.Exhibit{}, nil }
-			if !yield(x, nil) {
-				return
-			}
-		}
-	})
+	files, _, err := EEE(dir, r, scoredOf(ids, scores))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,20 +261,28 @@ func TestNoResults(t *testing.T) {
 	}
 }
 
-// Inspect finds a sample by the name of its member, which has the id as it is. That of an id with
-// which a member would leave the folder, where somebody unpacks the log, has another name.
-func TestInspectFindsSamples(t *testing.T) {
-	ids := []string{"F_001", "a b", "a/b", "日本", "../a", "/etc/a", `..\a`}
-	logs, err := Inspect(t.TempDir(), Run{ID: "r", Study: "s", Arms: []Arm{{ID: "a"}}}, func(yield func(eval.ScoredTrial, error) bool) {
-		for _, id := range ids {
+// scoredOf yields a trial of arm a for each id, with its score if there are scores.
+func scoredOf(ids []string, scores []eval.Score) Trials {
+	return func(yield func(eval.ScoredTrial, error) bool) {
+		for i, id := range ids {
 			var x eval.ScoredTrial
 			x.Trial, x.Outcome.Kind = eval.Trial{Item: id, Arm: "a", Replicate: 1}, eval.OK
 			x.Show = func() (eval.Exhibit, error) { return eval.Exhibit{}, nil }
+			if scores != nil {
+				x.Scores = scores[i : i+1]
+			}
 			if !yield(x, nil) {
 				return
 			}
 		}
-	})
+	}
+}
+
+// Inspect finds a sample by the name of its member, which has the id as it is. That of an id with
+// which a member would leave the folder, where somebody unpacks the log, has another name.
+func TestInspectFindsSamples(t *testing.T) {
+	ids := []string{"F_001", "a b", "a/b", "日本", "../a", "/etc/a", `..\a`}
+	logs, err := Inspect(t.TempDir(), Run{ID: "r", Study: "s", Arms: []Arm{{ID: "a"}}}, scoredOf(ids, nil))
 	if err != nil {
 		t.Fatal(err)
 	}

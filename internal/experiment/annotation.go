@@ -245,7 +245,10 @@ func (x *Experiment) ratings(scorer eval.Scorer, cases iter.Seq2[eval.Case, erro
 		for t := range c.Answered() {
 			for _, v := range t.Verdicts {
 				unit := eval.Rating{Trial: t.Trial, Unit: v.Unit}
-				if human, open := settled(t.Verdicts, v.Unit, steps); (human != nil || open) && !rated[unit] {
+				if rated[unit] || !steps[v.Step] {
+					continue
+				}
+				if human, open := settled(t.Verdicts, v.Unit, steps); human != nil || open {
 					rated[unit] = true
 					all.Beside++
 				}

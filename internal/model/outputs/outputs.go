@@ -23,16 +23,12 @@ package outputs
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -72,64 +68,16 @@ type key struct {
 
 func (k key) String() string { return fmt.Sprintf("item %q replicate %d", k.item, k.replicate) }
 
-// A record is one line.
-type record struct {
-	DocumentID *dataset.ID    `json:"document_id"`
-	Item       *dataset.ID    `json:"item"`
-	Replicate  *int           `json:"replicate"`
-	Output     jsontext.Value `json:"output"`
-	Usage      usage          `json:"usage"`
-	Model      string         `json:"model"`
-}
-
-type usage struct {
-	Input  int `json:"input_tokens"`
-	Output int `json:"output_tokens"`
-}
-
-// key validates a record and returns its item and replicate.
-func (r *record) key() (key, error) {
-	k := key{replicate: 1}
-	switch {
-	case r.Item != nil && r.DocumentID != nil && *r.Item != *r.DocumentID:
-		return k, fmt.Errorf(`"item" is %q and "document_id" is %q: they are aliases, use one`, *r.Item, *r.DocumentID)
-	case r.Item != nil:
-		k.item = string(*r.Item)
-	case r.DocumentID != nil:
-		k.item = string(*r.DocumentID)
-	}
-	if r.Replicate != nil {
-		k.replicate = *r.Replicate
-	}
-	switch kind := r.Output.Kind(); {
-	case k.item == "":
-		return k, errors.New(`missing item id: set "document_id" or "item"`)
-	case k.replicate < 1 || k.replicate > math.MaxInt32:
-		return k, fmt.Errorf("invalid replicate %d: want at least 1", k.replicate)
-	case len(r.Output) == 0:
-		return k, errors.New(`missing "output": set the model's answer, or "" for an empty one`)
-	case kind != '"' && kind != '{' && kind != '[':
-		return k, fmt.Errorf(`"output" is %s: want a text, an object or a list`, r.Output)
-	case r.Usage.Input < 0 || r.Usage.Output < 0:
-		return k, errors.New("usage: invalid negative number of tokens")
-	}
-	return k, nil
-}
-
-// text is the answer as the model gave it.
-func (r *record) text() (string, error) {
-	if r.Output.Kind() != '"' {
-		return string(r.Output), nil
-	}
-	var s string
-	err := json.Unmarshal(r.Output, &s)
-	return s, err
+// keyOf validates a record and returns its item and replicate.
+func keyOf(r *dataset.Answer) (k key, err error) {
+	k.item, k.replicate, err = r.Key()
+	return k, err
 }
 
 // Open reads a file from its start to its end and checks it. Errors begin with
 // file and line.
 func Open(path string) (*Client, error) {
-	lines, err := table.OpenLines(path, table.Texts{Names: []string{"item", "document_id", "model"}, Verbatim: "output"})
+	lines, err := table.OpenLines(path, table.Texts{Names: dataset.AnswerTexts, Verbatim: dataset.AnswerOutput})
 	if err != nil {
 		return nil, err
 	}
@@ -182,12 +130,12 @@ func cause(err error) string {
 
 // add checks record i and enters it in the index.
 func (c *Client) add(i int, buf []byte) ([]byte, error) {
-	var r record
+	var r dataset.Answer
 	buf, err := c.lines.Decode(i, buf, &r)
 	if err != nil {
 		return buf, err
 	}
-	k, err := r.key()
+	k, err := keyOf(&r)
 	if err != nil {
 		return buf, c.lines.Locate(i, err)
 	}
@@ -211,18 +159,18 @@ func (c *Client) Complete(ctx context.Context, r *eval.Request) (eval.Response, 
 	if !ok {
 		return eval.Response{}, c.missing(k)
 	}
-	var rec record
+	var rec dataset.Answer
 	_, err := c.lines.Decode(i, nil, &rec)
 	var found key
 	if err == nil {
-		found, err = rec.key()
+		found, err = keyOf(&rec)
 	}
 	if err == nil && found != k {
 		err = c.lines.Errorf(i, "the line is now about %v", found)
 	}
 	var text string
 	if err == nil {
-		text, err = rec.text()
+		text, err = rec.Text()
 	}
 	if err != nil {
 		return eval.Response{}, &model.Error{Kind: eval.ErrUnavailable, Err: err, Final: true,

@@ -1,15 +1,11 @@
 package kit
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
 	"io"
 	"slices"
 	"strconv"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -50,7 +46,7 @@ func hashFile(path string) (eval.Hash, error) {
 // counts as it is written: an error of whoever opens the file.
 func hashAnswers(path string) (eval.Hash, error) {
 	var list []eval.Hash
-	if _, err := table.Records(path, table.Texts{Names: []string{"item", "document_id", "model"}, Verbatim: "output"}, func(_ int, record []byte, _ error) {
+	if _, err := table.Records(path, table.Texts{Names: dataset.AnswerTexts, Verbatim: dataset.AnswerOutput}, func(_ int, record []byte, _ error) {
 		list = append(list, hashAnswer(record))
 	}); err != nil || len(list) == 0 {
 		return hashFile(path)
@@ -59,28 +55,16 @@ func hashAnswers(path string) (eval.Hash, error) {
 	return HashOf(list), nil
 }
 
-// hashAnswer hashes what package outputs reads of a record.
+// hashAnswer hashes a record of a file of outputs.
 func hashAnswer(record []byte) eval.Hash {
-	var r struct {
-		DocumentID dataset.ID     `json:"document_id"`
-		Item       dataset.ID     `json:"item"`
-		Replicate  *int           `json:"replicate"`
-		Output     jsontext.Value `json:"output"`
-		Model      string         `json:"model"`
-		Usage      struct {
-			Input  int `json:"input_tokens"`
-			Output int `json:"output_tokens"`
-		} `json:"usage"`
-	}
-	if dataset.DecodeStrict(record, &r) != nil {
+	var a dataset.Answer
+	if dataset.DecodeStrict(record, &a) != nil {
 		return Hash(string(record))
 	}
-	answer, replicate := string(r.Output), 1
-	if r.Output.Kind() == '"' && json.Unmarshal(r.Output, &answer) != nil {
+	item, replicate, err := a.Key()
+	answer, unread := a.Text()
+	if err != nil || unread != nil {
 		return Hash(string(record))
 	}
-	if r.Replicate != nil {
-		replicate = *r.Replicate
-	}
-	return Hash(string(cmp.Or(r.Item, r.DocumentID)), strconv.Itoa(replicate), answer, r.Model, strconv.Itoa(r.Usage.Input), strconv.Itoa(r.Usage.Output))
+	return Hash(item, strconv.Itoa(replicate), answer, a.Model, strconv.Itoa(a.Usage.Input), strconv.Itoa(a.Usage.Output))
 }

@@ -532,6 +532,31 @@ func TestProperty9Threshold(t *testing.T) {
 	})
 }
 
+// A rate and its interval are of the same weights: a text of which one replicate was judged counts as
+// much as one with three.
+func TestConfidenceOfUnequalReplicates(t *testing.T) {
+	tally := reader.NewTally()
+	add := func(id string, errors ...verdict.FalsePositive) {
+		l := snapshot.Labelled{ID: id, State: snapshot.Judged, Verdict: verdict.Parsed{Result: verdict.Empty()}, Spans: []spanfile.Span{{Text: "x", Role: "style", Confidence: 0.9}}, Notes: []string{""}}
+		l.Verdict.Result.FalsePositives = append(l.Verdict.Result.FalsePositives, errors...)
+		tally.Add(&l)
+	}
+	for range 3 {
+		add("a", verdict.FalsePositive{SpanIndex: 0})
+	}
+	add("b")
+	summary := tally.Summary()
+	b := summary.ConfidenceAnalysis.Buckets.High
+	if b.Total != 4 || b.Errors != 3 || b.ErrorRate != 0.5 || b.FalsePositiveRate != 0.5 || !(b.ErrorRateLow < 0.5 && b.ErrorRateHigh > 0.5) {
+		t.Errorf("%+v", b)
+	}
+	for _, table := range summary.Tables() {
+		if table.Name == "confidence" && table.Rows[0][3].Value != 0.5 {
+			t.Errorf("the table shows %+v", table.Rows[0])
+		}
+	}
+}
+
 // Spans of a text, and texts of a cluster, depend on each other; replicates of a text are no others.
 // By hand, of 20 texts with 10 spans, of which 10 texts are all wrong: Wilson's interval of 10 of 20,
 // 0.299 to 0.701, is that of texts alike in themselves; of half the clusters, 5 of 10, 0.237 to 0.763.

@@ -3,7 +3,6 @@ package snapshot
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -389,46 +388,46 @@ const ECEBins = 10
 
 const level = 0.95
 
-// confidences are the spans with a stated confidence.
+// confidences are the texts with stated confidences.
 type confidences struct {
-	spans    []statedSpan
-	texts    map[string]*statedText
+	texts    []*statedText
+	at       map[string]*statedText // by id
 	clusters map[string]int
+}
+
+// A statedText is a text in its cluster, with the spans of all its replicates, which together count as
+// much as one.
+type statedText struct {
+	cluster    int
+	replicates float64
+	spans      []statedSpan
 }
 
 type statedSpan struct {
 	confidence float64
 	flags      uint8
-	of         *statedText
-}
-
-// A statedText is a text in its cluster, with the number of its replicates: together they count
-// as much as one.
-type statedText struct {
-	cluster    int
-	replicates float64
 }
 
 func (c *confidences) add(l *Labelled, flags []uint8) {
 	if !slices.ContainsFunc(l.Spans, spanfile.Span.Stated) {
 		return
 	}
-	if c.texts == nil {
-		c.texts, c.clusters = map[string]*statedText{}, map[string]int{}
+	if c.at == nil {
+		c.at, c.clusters = map[string]*statedText{}, map[string]int{}
 	}
-	of := c.texts[l.ID]
+	of := c.at[l.ID]
 	if of == nil {
 		cluster := cmp.Or(l.Cluster, l.ID)
 		if _, ok := c.clusters[cluster]; !ok {
 			c.clusters[cluster] = len(c.clusters)
 		}
 		of = &statedText{cluster: c.clusters[cluster]}
-		c.texts[l.ID] = of
+		c.at[l.ID], c.texts = of, append(c.texts, of)
 	}
 	of.replicates++
 	for i, s := range l.Spans {
 		if s.Stated() {
-			c.spans = append(c.spans, statedSpan{s.Confidence, flags[i], of})
+			of.spans = append(of.spans, statedSpan{s.Confidence, flags[i]})
 		}
 	}
 }
@@ -437,49 +436,38 @@ func (c *confidences) add(l *Labelled, flags []uint8) {
 // errors has the interval of their clusters; undefined with fewer than two. right is the share of
 // the others.
 func (c *confidences) where(in func(confidence float64) bool) (b Bucket, right float64, texts int) {
-	num, den, seen := make([]float64, len(c.clusters)), make([]float64, len(c.clusters)), map[*statedText]bool{}
-	wrong, falsely, all := byReplicates{}, byReplicates{}, byReplicates{}
-	for _, s := range c.spans {
-		if !in(s.confidence) {
+	num, den := make([]float64, len(c.clusters)), make([]float64, len(c.clusters))
+	var all, wrong, falsely float64
+	for _, t := range c.texts {
+		var n, errors, spurious int
+		for _, s := range t.spans {
+			if in(s.confidence) {
+				n, errors, spurious = n+1, errors+int(bit(s.flags != 0)), spurious+int(bit(s.flags&1 != 0))
+			}
+		}
+		if n == 0 {
 			continue
 		}
-		seen[s.of] = true
-		b.Total++
-		den[s.of.cluster] += 1 / s.of.replicates
-		all[s.of.replicates]++
-		if s.flags&1 != 0 {
-			b.FalsePositives++
-			falsely[s.of.replicates]++
-		}
-		if s.flags != 0 {
-			b.Errors++
-			num[s.of.cluster] += 1 / s.of.replicates
-			wrong[s.of.replicates]++
-		}
+		texts++
+		b.Total, b.Errors, b.FalsePositives = b.Total+n, b.Errors+errors, b.FalsePositives+spurious
+		share := func(n int) float64 { return float64(n) / t.replicates }
+		all, wrong, falsely = all+share(n), wrong+share(errors), falsely+share(spurious)
+		den[t.cluster] += share(n)
+		num[t.cluster] += share(errors)
 	}
 	b.ErrorRateLow, b.ErrorRateHigh = eval.Undefined(), eval.Undefined()
 	if b.Total > 0 {
-		b.ErrorRate, b.FalsePositiveRate, right = wrong.sum()/all.sum(), falsely.sum()/all.sum(), (all.sum()-wrong.sum())/all.sum()
+		b.ErrorRate, b.FalsePositiveRate, right = wrong/all, falsely/all, (all-wrong)/all
 		if r, err := stats.ProportionOfSums(num, den, float64(b.Total), level); err == nil {
 			b.ErrorRateLow, b.ErrorRateHigh = eval.Number(r.CI.Low), eval.Number(r.CI.High)
 		}
 	}
-	return b, right, len(seen)
-}
-
-// byReplicates counts spans by the replicates of their text, since a sum of thirds would round.
-type byReplicates map[float64]float64
-
-func (n byReplicates) sum() (sum float64) {
-	for _, replicates := range slices.Sorted(maps.Keys(n)) {
-		sum += n[replicates] / replicates
-	}
-	return sum
+	return b, right, texts
 }
 
 // analyse returns nil without spans.
 func (c *confidences) analyse() *Confidence {
-	if len(c.spans) == 0 {
+	if len(c.texts) == 0 {
 		return nil
 	}
 	bucket := func(from, to float64) Bucket {
@@ -489,9 +477,11 @@ func (c *confidences) analyse() *Confidence {
 	}
 	a := &Confidence{Buckets: Buckets{bucket(highFrom, 1), bucket(mediumFrom, highFrom), bucket(0, mediumFrom)}}
 	a.threshold()
-	every := make([]measure.Stated, len(c.spans))
-	for i, s := range c.spans {
-		every[i] = measure.Stated{Confidence: s.confidence, Right: bit(s.flags == 0), Wrong: bit(s.flags != 0)}
+	var every []measure.Stated
+	for _, t := range c.texts {
+		for _, s := range t.spans {
+			every = append(every, measure.Stated{Confidence: s.confidence, Right: bit(s.flags == 0), Wrong: bit(s.flags != 0)})
+		}
 	}
 	every = measure.MergeStated(every)
 	measured := func(x float64) eval.Measured {

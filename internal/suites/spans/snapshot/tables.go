@@ -100,10 +100,17 @@ func (c *Confidence) buckets() *eval.Table {
 	names, buckets := c.Buckets.List()
 	for i, b := range buckets {
 		t.Add(fmt.Sprintf("%s, %.1f to %.1f", names[i], b.Range[0], b.Range[1]), b.Total, b.Errors,
-			eval.ShareOf(b.Errors, b.Total).Within(b.ErrorRateLow, b.ErrorRateHigh),
-			b.FalsePositives, eval.ShareOf(b.FalsePositives, b.Total))
+			b.share(b.ErrorRate).Within(b.ErrorRateLow, b.ErrorRateHigh), b.FalsePositives, b.share(b.FalsePositiveRate))
 	}
 	return t
+}
+
+// share is a rate of the bucket, undefined without spans.
+func (b Bucket) share(rate float64) eval.Cell {
+	if b.Total == 0 {
+		return eval.Share(eval.Undefined())
+	}
+	return eval.Share(eval.Number(rate))
 }
 
 func (c *Confidence) reliability() *eval.Table {
