@@ -29,6 +29,9 @@ const NoteTruncated = "truncated"
 // asked for.
 const NoteLenient = "read leniently"
 
+// NoteSeveral marks an answer that has several objects, which differ.
+const NoteSeveral = "several different objects, of which one is read"
+
 // Source is the kind of judge of a verdict. It is a closed set.
 type Source string
 

@@ -25,6 +25,7 @@ type Reading struct {
 	Repaired bool   // it was not JSON as it stood
 	Cut      bool   // the answer ends inside the object
 	Wrapped  bool   // it was in another object or in an array
+	Several  bool   // the answer has another object with the key that differs
 }
 
 // A Loose is a number in a model's answer, which may be written as text: 4, "4", "0.9". Any
@@ -98,7 +99,17 @@ func ReadObjectWith(answer, key string) (Reading, error) {
 	if err != nil {
 		return Reading{}, fmt.Errorf("reading the answer's JSON: %w", err)
 	}
+	r.Several = key != "" && slices.ContainsFunc(Objects(answer), func(at [2]int) bool {
+		other := []byte(answer[at[0]:at[1]])
+		return hasKey(other, key) && !sameJSON(other, r.JSON)
+	})
 	return r, nil
+}
+
+// sameJSON reports whether two values are equal but for white space.
+func sameJSON(a, b []byte) bool {
+	var x, y bytes.Buffer
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
 // reasoning has what models put before and after it. Under <reasoning> they give the reasons that

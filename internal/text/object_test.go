@@ -228,6 +228,11 @@ func TestReadObjectWithPrefersTheKey(t *testing.T) {
 			t.Errorf("after %q: %s, %v", before, r.JSON, err)
 		}
 	}
+	for after, want := range map[string]bool{"": false, " or " + right: false, ` as {"field": "f"}`: false, ` or {"extractions": []}`: true} {
+		if r, err := ReadObjectWith("So: "+right+after, "extractions"); err != nil || string(r.JSON) != right || r.Several != want {
+			t.Errorf("before %q: %s, several %v, %v", after, r.JSON, r.Several, err)
+		}
+	}
 	if r, err := ReadObjectWith(`so: {"a": 1} and {"b": 2}`, "extractions"); err != nil || string(r.JSON) != `{"a": 1}` {
 		t.Errorf("without the key: %s, %v; want the first object", r.JSON, err)
 	}

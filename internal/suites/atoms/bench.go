@@ -278,13 +278,9 @@ func (b *bench) outside(r eval.Response) eval.Outcome {
 	if r.Stop == eval.StopRefused {
 		return eval.Outcome{Kind: eval.Refused, Reason: declined, Detail: r.Refusal}
 	}
-	made, lenient, reason, detail := readAnswer(r.Answer(""), b.root)
+	made, notes, reason, detail := readAnswer(r.Answer(""), b.root)
 	if reason != "" {
 		return eval.Outcome{Kind: eval.Malformed, Reason: reason, Detail: text.Shorten(detail, 300), Data: []byte(r.Answer(""))}
 	}
-	o := eval.Outcome{Kind: eval.OK, Data: kit.JSON(made)}
-	if lenient {
-		o.Notes = []string{eval.NoteLenient}
-	}
-	return o
+	return eval.Outcome{Kind: eval.OK, Notes: notes, Data: kit.JSON(made)}
 }

@@ -264,38 +264,49 @@ const (
 )
 
 // readAnswer reads the answer of a pipeline outside. Folders are below root, the
-// study's folder. Lenient means that its object was repaired or in another one.
-func readAnswer(reply, root string) (b *bundle, lenient bool, reason, detail string) {
+// study's folder. Notes say how its object was found.
+func readAnswer(reply, root string) (b *bundle, notes []string, reason, detail string) {
 	found, err := text.ReadObjectWith(reply, "files")
 	if err != nil {
-		return nil, false, noJSON, err.Error()
+		return nil, nil, noJSON, err.Error()
 	}
 	var a answer
 	if err := json.Unmarshal(found.JSON, &a); err != nil {
-		return nil, false, noJSON, err.Error()
+		return nil, nil, noJSON, err.Error()
 	}
 	b = new(bundle)
 	given := func(v json.RawMessage) bool { return len(v) > 0 && string(v) != "null" }
 	switch {
 	case given(a.Files):
 		if b.Files, err = readFiles(a.Files); err != nil {
-			return nil, false, noFiles, err.Error()
+			return nil, nil, noFiles, err.Error()
 		}
 	case a.Folder != "":
 		files, findings, err := readBelow(root, a.Folder)
 		if err != nil {
-			return nil, false, badFolder, err.Error()
+			return nil, nil, badFolder, err.Error()
 		}
 		b.Files, b.Findings = append([]okf.File{}, files...), findings
 	default:
-		return nil, false, noFiles, `the answer has neither "files" nor "folder"`
+		return nil, nil, noFiles, `the answer has neither "files" nor "folder"`
 	}
 	if given(a.Unrepaired) {
 		if b.Unrepaired, err = readFiles(a.Unrepaired); err != nil {
-			return nil, false, noFiles, err.Error()
+			return nil, nil, noFiles, err.Error()
 		}
 	}
-	return b, found.Repaired || found.Wrapped, "", ""
+	return b, notesOn(found), "", ""
+}
+
+// notesOn says how the object of an answer was found.
+func notesOn(found text.Reading) (notes []string) {
+	if found.Repaired || found.Wrapped {
+		notes = append(notes, eval.NoteLenient)
+	}
+	if found.Several {
+		notes = append(notes, eval.NoteSeveral)
+	}
+	return notes
 }
 
 // readFiles reads files as an object of texts by path, or as a list as outcomes are stored, which

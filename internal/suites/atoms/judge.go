@@ -392,6 +392,9 @@ func readVerdict(data []byte, scale *kit.Scale, key string, stands func(evidence
 	if err := json.Unmarshal(found.JSON, &v); err != nil {
 		return judgement{missing: true, why: "the verdict is not JSON"}
 	}
+	if found.Several {
+		return judgement{missing: true, why: "the answer has several verdicts, which differ"}
+	}
 	j := judgement{lenient: found.Repaired || found.Wrapped}
 	switch said := string(v[key]); said {
 	case "true", "false":

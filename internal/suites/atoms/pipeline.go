@@ -164,10 +164,7 @@ func (b *bench) readCandidates(r eval.Response) (list []candidate, o eval.Outcom
 	if len(list) == 0 && untitled > 0 {
 		return lacks(eval.Malformed, noAtoms, text.Plural(untitled, "entry", "entries")+" without a title, and none with one")
 	}
-	if o.Kind = eval.OK; found.Repaired || found.Wrapped {
-		o.Notes = []string{eval.NoteLenient}
-	}
-	return list, o
+	return list, eval.Outcome{Kind: eval.OK, Notes: notesOn(found)}
 }
 
 func word(v any) string {

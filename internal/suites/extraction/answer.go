@@ -32,7 +32,6 @@ const (
 const (
 	noteRepaired = "repaired"
 	notePlain    = "plain values, without evidence"
-	noteSeveral  = "several different objects, of which one is read"
 )
 
 // noEvidence is why scores that need evidence are missing for a plain answer.

@@ -406,7 +406,7 @@ func outcomeOf(answer string, stop eval.Stop, s *Schema) eval.Outcome {
 		o.Notes = append(o.Notes, notePlain)
 	}
 	if bare := strings.TrimSpace(answer); err == nil && !(bare[0] == '{' && json.Valid([]byte(bare))) && s.several(answer) {
-		o.Notes = append(o.Notes, noteSeveral)
+		o.Notes = append(o.Notes, eval.NoteSeveral)
 	}
 	if a.Wrapped {
 		o.Notes = append(o.Notes, eval.NoteLenient)

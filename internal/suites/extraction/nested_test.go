@@ -636,7 +636,7 @@ func TestSeveralObjects(t *testing.T) {
 		`[{"field": "iban", "value": "CH1"}, {"field": "iban", "value": "CH2"}]`: false,
 	} {
 		o := outcomeOf(answer, eval.StopEnd, s)
-		if got := slices.Contains(o.Notes, noteSeveral); got != want || o.Kind != eval.OK {
+		if got := slices.Contains(o.Notes, eval.NoteSeveral); got != want || o.Kind != eval.OK {
 			t.Errorf("%s: %v %q", answer, o.Kind, o.Notes)
 		}
 	}

@@ -53,6 +53,7 @@ type answer struct {
 	outside  int      // confidences that are not from 0 to 1: they count as not stated
 	repaired bool
 	wrapped  bool // its object was in another one
+	several  bool // it has others, which differ
 }
 
 // The errors of an answer without a list of spans.
@@ -111,7 +112,7 @@ func (a *answer) entries(raw string) (spans []answerSpan, err error) {
 	if err != nil {
 		return nil, err
 	}
-	a.repaired, a.wrapped = reading.Repaired, reading.Wrapped
+	a.repaired, a.wrapped, a.several = reading.Repaired, reading.Wrapped, reading.Several
 	for _, one := range list {
 		var w answerSpan
 		switch {
@@ -205,6 +206,9 @@ func (a *answer) outcomeNotes() (notes []string) {
 	}
 	if a.wrapped {
 		notes = append(notes, eval.NoteLenient)
+	}
+	if a.several {
+		notes = append(notes, eval.NoteSeveral)
 	}
 	n := map[string]int{}
 	for _, note := range a.notes {

@@ -221,6 +221,7 @@ func TestConfidences(t *testing.T) {
 		"none":     {`{"spans": [{"text": "boy", "role": "subject.identity"}, {"text": "runs", "role": "action.movement"}]}`, nil, "", "subject.identity; action.movement"},
 		"wrapper":  {`{"answer": {"spans": [{"text": "boy", "role": "subject.identity"}, {"text": "runs", "role": "action.movement"}]}}`, nil, eval.NoteLenient, "subject.identity; action.movement"},
 		"list":     {`[{"spans": [{"text": "boy", "role": "subject.identity"}, {"text": "runs", "role": "action.movement"}]}]`, nil, eval.NoteLenient, "subject.identity; action.movement"},
+		"several":  {`{"spans": [{"text": "boy", "role": "subject.identity"}]} or rather {"spans": [{"text": "runs", "role": "action.movement"}]}`, nil, eval.NoteSeveral, "subject.identity; "},
 		"borders":  {`{"spans": [{"text": "boy", "role": "subject.identity", "confidence": 1}, {"text": "runs", "role": "style", "confidence": 0}]}`, []eval.Row{{1, 1, 0, 0}}, "", "subject.identity, 1.00; style, 0.00"},
 	} {
 		o := b.outcomeOf(eval.Response{Text: test.answer, Stop: eval.StopEnd}, "", b.Datum("a").Text)

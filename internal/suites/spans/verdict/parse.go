@@ -51,6 +51,9 @@ func Parse(raw string, t *label.Taxonomy, spans []spanfile.Span) Parsed {
 	if reading.Wrapped {
 		p.note("read leniently: the result is in another object or in a list")
 	}
+	if reading.Several {
+		p.note("several different results, of which one is read")
+	}
 	if err := p.read(reading.JSON, t); err != nil {
 		p.note("not a valid result: %v", err)
 		p.Result, p.Step = Empty(), None
