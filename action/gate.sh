@@ -26,9 +26,21 @@ if [ "$code" -ne 0 ]; then # the run has no verdict: bad input, or too many fail
   set_output code "$code"
   echo "::error title=scruple::scruple run ended with exit code $code"
 fi
+# What selects the run selects what is decided and packed.
+selects=()
+for ((i = 0; i < ${#args[@]}; i++)); do
+  flag=${args[i]} value=${args[i + 1]:-}
+  case "$flag" in --*=*) value=${flag#*=} flag=${flag%%=*} ;; -o?*) value=${flag#-o} value=${value#=} flag=-o ;; esac
+  case "$flag" in
+    --split | --store) selects+=("$flag=$value") ;;
+    -o | --override) selects+=("--override=$value") ;;
+    --seed) selects+=("--override=execution.seed=$value") ;;
+    --temperature) selects+=("--override=models[*].temperature=$value") ;;
+  esac
+done
 against=()
 [ -f "$baseline" ] && against=(--baseline "$baseline")
-scruple gate "$STUDY" --format github --comment "$comment" ${against[@]+"${against[@]}"} 2> "$errors"
+scruple gate "$STUDY" ${selects[@]+"${selects[@]}"} --format github --comment "$comment" ${against[@]+"${against[@]}"} 2> "$errors"
 verdict=$?
 inert cat "$errors"
 if [ ! -f "$comment" ]; then # else the comment of an earlier push would stay; it has the mark of gate --comment
@@ -40,6 +52,6 @@ set_output comment "$comment"
 # The run of the default branch is the baseline of the pull requests after it.
 if [ "${IS_BASELINE:-false}" = true ] && [ "$code" -eq 0 ]; then
   rm -f "$baseline"
-  inert scruple bundle "$STUDY" --out "$baseline" || echo "::warning title=scruple::the run is no baseline: it could not be packed"
+  inert scruple bundle "$STUDY" ${selects[@]+"${selects[@]}"} --out "$baseline" || echo "::warning title=scruple::the run is no baseline: it could not be packed"
 fi
 exit 0

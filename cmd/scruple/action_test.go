@@ -23,6 +23,7 @@ func TestActionIsSafe(t *testing.T) {
 		Inputs map[string]any `yaml:"inputs"`
 		Runs   struct {
 			Steps []struct {
+				Uses string         `yaml:"uses"`
 				Run  string         `yaml:"run"`
 				With map[string]any `yaml:"with"`
 			} `yaml:"steps"`
@@ -33,6 +34,9 @@ func TestActionIsSafe(t *testing.T) {
 	for i, s := range action.Runs.Steps {
 		if strings.Contains(s.Run, "${{") {
 			t.Errorf("step %d has an expression in its script: %s", i, s.Run)
+		}
+		if path, ok := s.With["path"].(string); ok && strings.Contains(s.Uses, "cache") && (strings.Contains(path, ".scruple\n") || !strings.Contains(path, "!**/.scruple/ledger.jsonl*")) {
+			t.Errorf("step %d puts ledgers of the repository in a cache: %s", i, path)
 		}
 		if strings.Contains(s.Run, ".sh") {
 			scripts++

@@ -143,12 +143,13 @@ func (a *app) against(o *opened, baseline string) (_ *report.Baseline, err error
 		defer older.DB.Close()
 	}
 	const answers = 20
-	changes, err := x.ChangesOf(ctx, older, experiment.Side{DB: o.db, Run: r}, answers)
-	if err != nil {
-		return nil, err
-	}
 	days := int(r.CreatedAt.Sub(older.Run.CreatedAt).Hours() / 24)
-	return &report.Baseline{Run: older.Run.ID, Version: older.Run.Version, Days: days, Changes: changes}, nil
+	base := &report.Baseline{Run: older.Run.ID, Version: older.Run.Version, Days: days}
+	base.Changes, err = x.ChangesOf(ctx, older, experiment.Side{DB: o.db, Run: r}, answers)
+	if why, ok := errors.AsType[*experiment.IncomparableError](err); ok { // the verdict does not depend on it
+		base.Incomparable, err = why.Error(), nil
+	}
+	return base, err
 }
 
 // recordRules records in the history of a run that its results were seen under other

@@ -27,6 +27,15 @@ type Side struct {
 	Arm string
 }
 
+// An IncomparableError is of two runs that have no arm or no item in common.
+type IncomparableError struct{ why string }
+
+func (e *IncomparableError) Error() string { return e.why }
+
+func incomparable(format string, args ...any) error {
+	return &IncomparableError{fmt.Sprintf(format, args...)}
+}
+
 // CompareRuns compares two scored runs of a suite on the items that both have with
 // the same input: each arm of the newer run with that of the older. Metrics, tests
 // and clusters are those of the study x, which is the newer run's.
@@ -41,7 +50,7 @@ func (x *Experiment) CompareRuns(ctx context.Context, older, newer Side) (*analy
 // between finds what two runs have in common.
 func (x *Experiment) between(ctx context.Context, older, newer Side) (*runComparison, error) {
 	if older.Run.Suite != x.Study.Suite {
-		return nil, fmt.Errorf("comparing %s with %s: they are of different suites (%s and %s)", newer.Run.ID, older.Run.ID, x.Study.Suite, older.Run.Suite)
+		return nil, incomparable("comparing %s with %s: they are of different suites (%s and %s)", newer.Run.ID, older.Run.ID, x.Study.Suite, older.Run.Suite)
 	}
 	if older.Run.ID == newer.Run.ID && older.DB.Path() == newer.DB.Path() {
 		return nil, fmt.Errorf("comparing run %s with itself: name two runs; with one, `scruple compare` shows the comparisons of its arms", newer.Run.ID)
@@ -98,7 +107,7 @@ func (c *runComparison) match(scored [2][]string) error {
 		}
 	}
 	if len(c.pairs) == 0 {
-		return fmt.Errorf("runs %s and %s have no arm in common: name one of each as RUN:ARM; the arms are %s, and %s",
+		return incomparable("runs %s and %s have no arm in common: name one of each as RUN:ARM; the arms are %s, and %s",
 			older.Run.ID, newer.Run.ID, strings.Join(scored[0], ", "), strings.Join(scored[1], ", "))
 	}
 	return nil
@@ -143,7 +152,7 @@ func (c *runComparison) common(ctx context.Context) error {
 		return err
 	}
 	if len(c.items) == 0 {
-		return fmt.Errorf("runs %s and %s have no item in common with the same input and gold (input of %d and gold of %d changed): "+
+		return incomparable("runs %s and %s have no item in common with the same input and gold (input of %d and gold of %d changed): "+
 			"where gold changed, %s", c.sides[0].Run.ID, c.sides[1].Run.ID, len(reworded), len(regraded), remedy)
 	}
 	c.left = len(planned[0]) - len(c.items)

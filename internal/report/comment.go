@@ -16,6 +16,8 @@ import (
 type Baseline struct {
 	Run, Version string
 	Days         int // that its run began before; below 0 after
+	// Incomparable says why there are no changes, "" if there are.
+	Incomparable string
 	*analyse.Changes
 }
 
@@ -92,6 +94,10 @@ func (m *markdown) baseline(b *builder, base *Baseline, shown int) {
 		age = say.Plural(-days, "day", "days") + " newer"
 	}
 	m.b.WriteString("**" + inline("Against "+base.Run) + "** (" + inline(age+", scruple "+base.Version) + ")\n\n")
+	if base.Incomparable != "" {
+		m.para(plain, base.Incomparable)
+		return
+	}
 	t := newTable("", "Arm", "Metric", ">Was", ">Now", ">Difference", b.ci, ">n")
 	for _, c := range base.Compared.Comparisons {
 		metric, ok := base.Compared.Metric(c.Metric)
