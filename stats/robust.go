@@ -304,7 +304,8 @@ func (r *regression) tests(out *Robust, corrections []correction) {
 		if !(df > 0) || math.IsInf(df, 0) {
 			df = math.NaN()
 		}
-		if out.CR2[c] > 1e-12*out.Classical[c] && !math.IsNaN(df) { // not rounding noise of residuals that cancel
+		// Residuals that cancel leave rounding noise: some 1e-16 of the variance, so 1e-8 of the error.
+		if out.CR2[c] > 1e-6*out.Classical[c] && !math.IsNaN(df) {
 			t = r.beta[c] / out.CR2[c]
 			p = 2 * dist.StudentT{DF: df}.Survival(math.Abs(t))
 		}

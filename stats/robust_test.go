@@ -356,3 +356,27 @@ func BenchmarkRobust(b *testing.B) {
 		}
 	}
 }
+
+// A coefficient that one cluster alone determines has no test: its residuals cancel, and what is left
+// of its standard error is rounding noise.
+func TestRobustOfOneCluster(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		score := rapid.Float64Range(0, 1)
+		var d regressed
+		add := func(k, cluster string) {
+			d.y, d.x, d.k, d.cluster = append(d.y, score.Draw(t, "y")), append(d.x, 0), append(d.k, k), append(d.cluster, cluster)
+		}
+		add("a", "one") // a and b are in this cluster alone
+		add("b", "one")
+		for i := range rapid.IntRange(5, 9).Draw(t, "rest") {
+			add("c", strconv.Itoa(i%3))
+		}
+		r, err := d.fit(t, "y ~ k")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b := slices.Index(r.Names, "kb"); !math.IsNaN(r.P[b]) || !math.IsNaN(r.Interval(b, 0.95).Low) {
+			t.Errorf("b against a: standard error %g (classical %g), p %g", r.CR2[b], r.Classical[b], r.P[b])
+		}
+	})
+}
