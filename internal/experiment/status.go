@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/discipline"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/run"
@@ -58,6 +60,9 @@ type Used struct {
 type TrendPoint struct {
 	Run     string         `json:"run"`
 	Created string         `json:"created_at"`
+	Split   string         `json:"split,omitempty"`
+	Items   int            `json:"items"`                 // planned
+	Other   int            `json:"other_items,omitempty"` // of them, that the point below lacks or has with another input or gold
 	Tags    []string       `json:"tags,omitempty"`
 	Metric  string         `json:"metric"`
 	Better  string         `json:"better,omitempty"` // higher or lower
@@ -70,6 +75,9 @@ type TrendPoint struct {
 // Of says what its figures are. Those of points that differ in it are not to be compared.
 func (p TrendPoint) Of() string {
 	said := p.Metric
+	if p.Split != "" {
+		said += " on " + strings.ToUpper(p.Split)
+	}
 	if p.Better != "" {
 		said += ", " + p.Better + " is better"
 	}
@@ -108,7 +116,7 @@ type TrendOfAnArm struct {
 
 // PointOf returns the figures of a run, without arms if its study has no primary metric.
 func PointOf(ctx context.Context, db *store.DB, r *store.Run, a *analyse.Analysis) (TrendPoint, error) {
-	p := TrendPoint{Run: r.ID, Created: r.CreatedAt.UTC().Format(time.RFC3339)}
+	p := TrendPoint{Run: r.ID, Created: r.CreatedAt.UTC().Format(time.RFC3339), Split: discipline.SplitOf(r), Items: a.Run.Items}
 	i := slices.IndexFunc(a.Metrics, func(m analyse.Metric) bool { return m.Rank == "primary" })
 	if i >= 0 {
 		m := a.Metrics[i]
@@ -152,6 +160,7 @@ func Trend(ctx context.Context, db *store.DB, name string, most int) (list []Tre
 	if err != nil {
 		return nil, 0, err
 	}
+	var newer *store.Run // of the point before
 	for _, r := range slices.Backward(runs) {
 		if r.Study != name || !r.Analysed || len(list) == most || CheckShown(ctx, db, r) != nil {
 			continue
@@ -167,11 +176,29 @@ func Trend(ctx context.Context, db *store.DB, name string, most int) (list []Tre
 		if err != nil {
 			return nil, 0, err
 		}
-		if p.Metric != "" {
-			list = append(list, p)
+		if p.Metric == "" {
+			continue
 		}
+		if n := len(list); n > 0 && list[n-1].Of() == p.Of() {
+			if list[n-1].Other, err = otherItems(ctx, db, newer, r); err != nil {
+				return nil, 0, err
+			}
+		}
+		list, newer = append(list, p), r
 	}
 	return list, unread, nil
+}
+
+// otherItems counts the planned items of a run that an older one lacks, or has with another input or gold.
+func otherItems(ctx context.Context, db *store.DB, run, older *store.Run) (n int, err error) {
+	was, err := db.PlannedItems(ctx, older)
+	now, errNow := db.PlannedItems(ctx, run)
+	for id, it := range now {
+		if other, ok := was[id]; !ok || other.Input != it.Input || other.Gold != it.Gold {
+			n++
+		}
+	}
+	return n, cmp.Or(err, errNow)
 }
 
 // errorsShown is how many different errors a status has.
