@@ -77,8 +77,38 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	}
 	shortenSamples(a.Samples)
 	a.CutPrompts = from.Cuts
-	a.Warnings = append(mixedSettings(from.Mixed), warnings(a, q)...)
+	a.Warnings = slices.Concat(mixedSettings(from.Mixed), c.otherVersions(a, from.Taking), warnings(a, q))
 	return a, nil
+}
+
+// otherVersions warns of compared arms to which no version of a model answered both: of one model, or
+// where an arm takes the answers of another run.
+func (c *Collector) otherVersions(a *Analysis, taking []string) (w []string) {
+	seen := map[[2]string]bool{}
+	for _, k := range a.Comparisons {
+		pair := [2]string{k.A, k.B}
+		x, okX := a.Arm(k.A)
+		y, okY := a.Arm(k.B)
+		if !okX || !okY || seen[pair] || len(x.Versions) == 0 || len(y.Versions) == 0 || x.Simulated || y.Simulated {
+			continue
+		}
+		seen[pair] = true
+		model := c.arms[c.armIdx[k.A]].Model
+		one := model != "" && model == c.arms[c.armIdx[k.B]].Model
+		if !one && !slices.Contains(taking, k.A) && !slices.Contains(taking, k.B) {
+			continue
+		}
+		names := func(arm Arm) (list []string) {
+			for _, v := range arm.Versions {
+				list = append(list, v.Name)
+			}
+			return list
+		}
+		if both := names(y); !slices.ContainsFunc(names(x), func(v string) bool { return slices.Contains(both, v) }) {
+			w = append(w, fmt.Sprintf("%s was answered by %s, and %s by %s: their difference may be the model's", k.A, listed(names(x)), k.B, listed(both)))
+		}
+	}
+	return w
 }
 
 // tables adds the tables and figures of the suite, what no arm solved, and ranks.

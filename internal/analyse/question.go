@@ -108,7 +108,8 @@ type Sources struct {
 	// Show returns the exhibit of a trial.
 	Show  func(eval.Trial) (eval.Exhibit, error)
 	Asked *Asked
-	NoRun []string // arms that take the answers of a tag which no run had
+	// Taking are the arms that take the answers of another run; NoRun of a tag which no run had.
+	Taking, NoRun []string
 	// Ratings are those of a judge that people measured; nil: none.
 	Ratings *Ratings
 	Cases   iter.Seq2[eval.Case, error]

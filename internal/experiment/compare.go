@@ -256,7 +256,7 @@ func (c *runComparison) name(side int, arm string) string {
 }
 
 // judges adds to the question how the judges of the two runs differ, and their scorers, and returns
-// the versions of the judges' models that answered.
+// the versions of the models that answered, the judges' among them.
 func (c *runComparison) judges(ctx context.Context, q *analyse.Question) (from analyse.Sources, err error) {
 	var bases [2]map[[2]string]int64
 	var parts [2]map[string]string
@@ -274,10 +274,15 @@ func (c *runComparison) judges(ctx context.Context, q *analyse.Question) (from a
 		for _, p := range plan.Readable(settings) {
 			parts[i][p.Name], judge = p.Value, true
 		}
-		for _, v := range sums.JudgedBy() {
-			for _, p := range c.pairs {
-				if p[i] == v.Arm {
-					from.JudgedBy = append(from.JudgedBy, eval.ArmVersion{Arm: c.name(i, v.Arm), Version: v.Version, Calls: v.Calls})
+		for _, of := range []struct {
+			versions []eval.ArmVersion
+			to       *[]eval.ArmVersion
+		}{{sums.Versions(), &from.Versions}, {sums.JudgedBy(), &from.JudgedBy}} {
+			for _, v := range of.versions {
+				if slices.ContainsFunc(c.pairs, func(p [2]string) bool { return p[i] == v.Arm }) {
+					v.Arm = c.name(i, v.Arm)
+					*of.to = append(*of.to, v)
+					from.Taking = append(from.Taking, v.Arm)
 				}
 			}
 		}

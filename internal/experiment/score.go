@@ -229,6 +229,7 @@ func (r *Run) sources(ctx context.Context, scorer eval.Scorer, sums store.CallSu
 	from.Show = func(t eval.Trial) (eval.Exhibit, error) { return r.exhibit(ctx, scorer, t) }
 	from.Cases = r.db.Cases(ctx, r.Record)
 	for run, arms := range r.takers() {
+		from.Taking = append(from.Taking, arms...)
 		if _, err := r.db.Run(ctx, run); errors.Is(err, store.ErrNotFound) {
 			from.NoRun = append(from.NoRun, arms...)
 		} else if err != nil {
