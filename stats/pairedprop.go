@@ -167,16 +167,11 @@ func (r PairedProportions) FlipsP() float64 {
 
 // P is the two-sided p-value of the interval: 1 minus the highest level at which it
 // excludes 0.
-func (r PairedProportions) P() float64 {
-	if r.Undefined != "" {
-		return math.NaN()
-	}
-	return r.Reading().P
-}
+func (r PairedProportions) P() float64 { return r.Reading().P }
 
 // Interval is the interval of the difference at another level.
 func (r PairedProportions) Interval(level float64) Interval {
-	if r.Undefined != "" || checkLevel(level) != nil {
+	if checkLevel(level) != nil {
 		return undefinedInterval(level)
 	}
 	return r.Reading().Interval(level)
@@ -184,6 +179,9 @@ func (r PairedProportions) Interval(level float64) Interval {
 
 // Reading is the interval of the difference with its p-value.
 func (r PairedProportions) Reading() Reading {
+	if r.Undefined != "" {
+		return Reading{math.NaN(), undefinedInterval}
+	}
 	if r.Clusters == r.N {
 		return r.score()
 	}

@@ -1,6 +1,7 @@
 package stats_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -285,6 +286,33 @@ func TestSignFlipIntervalOfDecimals(t *testing.T) {
 				if p := f.P(at); (iv.Low > at || iv.High < at) != (p < 1-level-1e-12) {
 					t.Fatalf("p of %v is %v, the interval %v", at, p, iv)
 				}
+			}
+		}
+	})
+}
+
+// Below six clusters of several items nothing is shown at 95 %, whatever their numbers of wins: the
+// interval is undefined or has 0 in it, and p is not below 0.05.
+func TestFewClustersShowNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		clusters := rapid.IntRange(1, 5).Draw(t, "clusters")
+		n, wins, losses := make([]int, clusters), make([]int, clusters), make([]int, clusters)
+		items, passA, passB := make([]float64, clusters), make([]float64, clusters), make([]float64, clusters)
+		for k := range n {
+			n[k] = rapid.IntRange(2, 12).Draw(t, "items")
+			wins[k] = rapid.IntRange(0, n[k]).Draw(t, "wins")
+			losses[k] = rapid.SampledFrom([]int{0, 0, 0, n[k] - wins[k]}).Draw(t, "losses")
+			items[k], passA[k], passB[k] = float64(n[k]), float64(wins[k]), float64(losses[k])
+		}
+		pairs, err := stats.ComparePairedProportions(wins, losses, n, 0.95)
+		_, rates, errRates := stats.CompareRates(passA, items, passB, items, 0.95)
+		_, counts, errCounts := stats.CompareCounts(passA, passB, items, 0.95)
+		if err := errors.Join(err, errRates, errCounts); err != nil {
+			t.Fatal(err)
+		}
+		for name, r := range map[string]stats.Reading{"proportions": pairs.Reading(), "rates": rates, "counts": counts} {
+			if ci := r.Interval(0.95); ci.Low > 0 || ci.High < 0 || r.P < 0.05 || math.IsNaN(ci.Low) != math.IsNaN(ci.High) {
+				t.Errorf("%s: %v, p %v", name, ci, r.P)
 			}
 		}
 	})
