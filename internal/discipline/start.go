@@ -420,13 +420,7 @@ func (s *Subject) CheckSplit(r *store.Run) error {
 }
 
 // SplitOf is the split of a run.
-func SplitOf(r *store.Run) string {
-	var s struct {
-		Split string `json:"split"`
-	}
-	_ = json.Unmarshal(r.StudyJSON, &s) // the store has what package study wrote
-	return s.Split
-}
+func SplitOf(r *store.Run) string { return r.Split() }
 
 // Created is when a run was created, as the ledger has it.
 func Created(r *store.Run) string { return r.CreatedAt.UTC().Format(time.RFC3339) }
