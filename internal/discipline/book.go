@@ -704,10 +704,15 @@ func (b Book) seenBefore(now Registration, seen []string) (reasons []string, las
 				s.Data.Run, s.Data.Study, n, Day(s.At), s.Seq, in, s.Data.Store))
 		}
 	}
+	return append(reasons, answersAbout(seen)...), last
+}
+
+// answersAbout are the reasons that runs of stores are, which the ledger does not have.
+func answersAbout(seen []string) (reasons []string) {
 	for _, s := range seen {
 		reasons = append(reasons, "there are answers about items of TEST: "+s)
 	}
-	return reasons, last
+	return reasons
 }
 
 // Day is the date of a time in a ledger.

@@ -125,16 +125,23 @@ func (s *Subject) BeginTest(ctx context.Context, db *store.DB, a Attempt, start 
 				return err
 			}
 		}
-		seen, err := s.seenElsewhere(ctx, db, desk.Book, now)
-		if err != nil {
-			return err
-		}
-		if reasons := desk.Book.Objections(now, seen); len(reasons) > 0 {
-			if err := s.permit(desk, now, reasons, a.Unblind); err != nil {
+		var run *store.Run
+		// The ledger keeps out other commands of this checkout, and the turn those of others.
+		err = db.InTurn(ctx, func() error {
+			seen, err := s.seenElsewhere(ctx, db, desk.Book, now)
+			if err != nil {
 				return err
 			}
-		}
-		run, err := start()
+			if reasons := desk.Book.Objections(now, seen); len(reasons) > 0 {
+				if err := s.permit(desk, now, reasons, a.Unblind); err != nil {
+					return err
+				}
+			}
+			if run, err = start(); err != nil {
+				return err
+			}
+			return db.Hold(ctx, run)
+		})
 		if err != nil {
 			return err
 		}
@@ -189,10 +196,35 @@ func (s *Subject) resumeTest(ctx context.Context, db *store.DB, desk *Desk, now 
 	if e := s.tooManyFailed(p); e != nil && !last.Analysed && !s.Pending(p) && !a.Part.RetryFailed && strings.TrimSpace(a.Unblind) != "" {
 		reasons, shown = []string{fmt.Sprintf("the results of %s are shown although %.1f %% of %s", last.ID, 100*e.Share, e.Of)}, true
 	}
-	if len(reasons) > 0 {
+	permit := func() error {
+		if len(reasons) == 0 {
+			return nil
+		}
 		now.Digest = "" // it allows no other run
-		err = s.permit(desk, now, reasons, a.Unblind)
+		return s.permit(desk, now, reasons, a.Unblind)
 	}
+	if p.Done.Count() > 0 {
+		err = permit()
+		return err == nil, shown, err
+	}
+	// Other checkouts may have begun TEST while nobody worked on it.
+	err = db.InTurn(ctx, func() error {
+		vacant, err := db.Vacant(ctx, last)
+		if err != nil {
+			return err
+		}
+		if vacant && !desk.Book.Accepts(now) {
+			seen, err := s.seenElsewhere(ctx, db, desk.Book, now)
+			if err != nil {
+				return err
+			}
+			reasons = append(reasons, answersAbout(seen)...)
+		}
+		if err := permit(); err != nil || !vacant {
+			return err
+		}
+		return db.Hold(ctx, last)
+	})
 	return err == nil, shown, err
 }
 
@@ -287,6 +319,12 @@ func seenIn(ctx context.Context, db *store.DB, book Book, now Registration) (see
 			continue
 		}
 		p, err := db.Progress(ctx, r)
+		vacant := true // such as that of a crash before its entry
+		if err == nil && p.Done.Count() == 0 && db.Shared() {
+			if vacant, err = db.Vacant(ctx, r); err == nil {
+				p, err = db.Progress(ctx, r) // what was written until then
+			}
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -294,7 +332,7 @@ func seenIn(ctx context.Context, db *store.DB, book Book, now Registration) (see
 		switch {
 		case p.Done.Count() > 0:
 			seen = append(seen, has)
-		case db.Shared() && db.Writing(ctx, r): // from another checkout, else it is left from a crash before its entry
+		case !vacant:
 			seen = append(seen, has+", and is in progress")
 		}
 	}
@@ -382,13 +420,7 @@ func (s *Subject) CheckSplit(r *store.Run) error {
 }
 
 // SplitOf is the split of a run.
-func SplitOf(r *store.Run) string {
-	var s struct {
-		Split string `json:"split"`
-	}
-	_ = json.Unmarshal(r.StudyJSON, &s) // the store has what package study wrote
-	return s.Split
-}
+func SplitOf(r *store.Run) string { return r.Split() }
 
 // Created is when a run was created, as the ledger has it.
 func Created(r *store.Run) string { return r.CreatedAt.UTC().Format(time.RFC3339) }

@@ -419,7 +419,7 @@ func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, re
 	}
 	s.Done = len(done) - s.New
 	in := storeAsker{reusable: reusable, price: x.pricer()}
-	if in.journal, err = db.Foresee(ctx, last, x.Plan); err != nil {
+	if in.journal, err = db.Foresee(ctx, last, x.File.Canonical(), x.Plan); err != nil {
 		return nil, err
 	}
 	asked, errAsked := x.lookUpJudge(ctx, in, db, last, judging)

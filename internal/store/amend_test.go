@@ -503,7 +503,7 @@ func testAnArmTakesWhatAnotherNoLongerAsks(t *testing.T, place place) {
 	for hash, want := range map[string]bool{"one": false, "two": true} { // of a
 		after := planOf(t, items, []eval.Arm{{ID: "a", Hash: hash}, {ID: "b", Hash: "one"}}, 1)
 		for name, of := range map[string]*store.Run{"foreseen": r, "foreseen of a new run": nil} {
-			j, err := db.Foresee(ctx, of, after)
+			j, err := db.Foresee(ctx, of, nil, after)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -524,4 +524,55 @@ func testAnArmTakesWhatAnotherNoLongerAsks(t *testing.T, place place) {
 	j = journal(t, db, r)
 	defer j.Close()
 	takes("the run that follows", j, true)
+}
+
+// Answers of a TEST run whose results are not shown are taken by TEST runs alone, also as foreseen.
+func TestAnswersOfTestAreNotTakenBeforeTheyAreShown(t *testing.T) {
+	onBoth(t, testAnswersOfTestAreNotTakenBeforeTheyAreShown)
+}
+
+func testAnswersOfTestAreNotTakenBeforeTheyAreShown(t *testing.T, place place) {
+	ctx := t.Context()
+	db := open(t, place(t))
+	items := []eval.Item{{ID: "doc", Input: 1, Gold: 1}}
+	p := planOf(t, items, []eval.Arm{{ID: "a", Hash: "one"}}, 1)
+	of := func(split string) *store.Run {
+		t.Helper()
+		r, err := db.CreateRun(ctx, store.Run{Study: "s", StudyJSON: fmt.Appendf(nil, `{"split": %q}`, split), Replicates: 1}, items, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	test := of("test")
+	j := journal(t, db, test)
+	if err := errors.Join(j.Append(call(p.Trial(0), "answer")), j.Outcome(p.Trial(0), eval.Outcome{Kind: eval.OK}), j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, shown := range []bool{false, true, false, true} {
+		if shown {
+			if err := db.SaveAnalysis(ctx, test, []byte(`{}`), nil, ""); err != nil {
+				t.Fatal(err)
+			}
+		} else if err := db.DropAnalysis(ctx, test); err != nil { // as between two looks
+			t.Fatal(err)
+		}
+		for _, split := range []string{"", "dev", "test"} {
+			r := of(split)
+			foreseen, err := db.Foresee(ctx, nil, r.StudyJSON, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			j := journal(t, db, r)
+			for what, j := range map[string]*store.Journal{"foreseen": foreseen, "a run": j} {
+				for _, shared := range []bool{true, false} {
+					c := call(p.Trial(0), "")
+					if got, err := j.Take(ctx, c, true, shared); err != nil || got != (shown || split == "test") {
+						t.Errorf("shown: %t; %s of split %q took the answer of a TEST run: %t, %v", shown, what, split, got, err)
+					}
+				}
+			}
+			j.Close()
+		}
+	}
 }

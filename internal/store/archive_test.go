@@ -240,7 +240,7 @@ func testArchive(t *testing.T, place place) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	foreseen, err := db.Foresee(t.Context(), nil, p)
+	foreseen, err := db.Foresee(t.Context(), nil, nil, p)
 	known := call(p.Trial(5), "")
 	known.Key, known.Response = fmt.Sprintf("%032x", 5), eval.Response{}
 	if err != nil {

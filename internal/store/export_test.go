@@ -50,6 +50,12 @@ func StopRenewalForTest(db *DB) {
 	p.renew()
 }
 
+// MoveForTest makes a store that of a process on another machine.
+func MoveForTest(db *DB) {
+	p := db.engine.(*postgres)
+	p.holder = "elsewhere" + strings.TrimPrefix(p.holder, machine())
+}
+
 // A lease is taken over at once from a process of this machine that ended, and from no other.
 func TestGone(t *testing.T) {
 	if machine() == "" {

@@ -242,18 +242,30 @@ func machine() string {
 }
 
 // Ended reports whether a holder is a process of this machine that has ended.
-func Ended(holder string) bool {
+func Ended(holder string) bool { return errors.Is(signalled(holder), os.ErrProcessDone) }
+
+// runsHere reports whether a holder is a process of this machine that has not ended.
+func runsHere(holder string) bool { return signalled(holder) == nil }
+
+// signalled returns the error of a signal without effect to a holder, or that this machine cannot
+// see it.
+func signalled(holder string) error {
 	words := strings.Split(holder, " ")
 	if len(words) != 3 || words[0] == "" || words[0] != machine() {
-		return false
+		return errElsewhere
 	}
 	pid, err := strconv.Atoi(words[1])
 	if err != nil {
-		return false
+		return err
 	}
 	of, err := os.FindProcess(pid)
-	return err == nil && errors.Is(of.Signal(syscall.Signal(0)), os.ErrProcessDone)
+	if err != nil {
+		return err
+	}
+	return of.Signal(syscall.Signal(0))
 }
+
+var errElsewhere = errors.New("the process may be on another machine")
 
 // lease waits for the lease of a run while the process that has it does not renew it.
 func (p *postgres) lease(ctx context.Context, db *DB, run *Run) error {
@@ -299,6 +311,20 @@ func (p *postgres) lease(ctx context.Context, db *DB, run *Run) error {
 		case <-time.After(p.leases / 60):
 		}
 	}
+}
+
+// giveBack ends the lease of a run.
+func (p *postgres) giveBack(ctx context.Context, db *DB, run *Run) error {
+	p.forget(run)
+	_, err := db.sql.ExecContext(ctx, `DELETE FROM leases WHERE run = ? AND holder = ?`, run.N, p.holder)
+	return err
+}
+
+// forget makes this process take the lease of a run again before it writes.
+func (p *postgres) forget(run *Run) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.held, run.N)
 }
 
 // keep renews the leases until the store is closed.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -223,6 +224,76 @@ func TestOneWriterARun(t *testing.T) {
 	}
 	if calls := all(t, theirs.Calls(t.Context(), again)); len(calls) != 1 || calls[0].Response.Text != "of the second" {
 		t.Errorf("calls %v", calls)
+	}
+}
+
+// A run is vacant that a process does not write. One that stood still, or is on another machine, is
+// waited for, and writes no more once the run was found vacant.
+func TestVacant(t *testing.T) {
+	address := postgrestest.Address(t)
+	here, away, other := open(t, address), open(t, address), open(t, address)
+	store.MoveForTest(away)
+	for _, db := range []*store.DB{here, away, other} {
+		store.ShortLeasesForTest(db, 1200*time.Millisecond)
+	}
+	r, p := newRun(t, here, 2, 1)
+	vacant := func(db *store.DB, want bool) {
+		t.Helper()
+		if got, err := db.Vacant(t.Context(), r); err != nil || got != want {
+			t.Errorf("vacant: %t, %v, want %t", got, err, want)
+		}
+	}
+	vacant(other, true)
+	if err := here.Hold(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	vacant(here, true)
+	vacant(other, false)
+	here.Close()
+	again := mustRun(t, away, r.ID)
+	if _, err := away.SetPlan(t.Context(), again, p); err != nil {
+		t.Fatal(err)
+	}
+	j := journal(t, away, again)
+	vacant(other, false) // it answers
+	store.StopRenewalForTest(away)
+	vacant(other, true)
+	if other.Writing(t.Context(), r) {
+		t.Error("a run that was found vacant is kept")
+	}
+	if err := j.Append(call(p.Trial(0), "late")); !errors.Is(err, store.ErrLocked) {
+		t.Errorf("after the run was found vacant: %v", err)
+	}
+}
+
+// What is done in turn is done by one process at a time, and not by one that stood still meanwhile.
+func TestInTurn(t *testing.T) {
+	address := postgrestest.Address(t)
+	first, second := open(t, address), open(t, address+"&idle_in_transaction_session_timeout=200")
+	var inside atomic.Int32
+	var wait sync.WaitGroup
+	for _, db := range []*store.DB{first, first, second} {
+		wait.Go(func() {
+			for range 20 {
+				if err := db.InTurn(t.Context(), func() error {
+					if inside.Add(1) > 1 {
+						t.Error("two at once")
+					}
+					inside.Add(-1)
+					return nil
+				}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	own := errors.New("own")
+	if err := first.InTurn(t.Context(), func() error { return own }); err != own {
+		t.Errorf("an error of what is done: %v", err)
+	}
+	if err := second.InTurn(t.Context(), func() error { time.Sleep(time.Second); return nil }); err == nil || !strings.Contains(err.Error(), "the same command goes on") {
+		t.Errorf("after standing still: %v", err)
 	}
 }
 

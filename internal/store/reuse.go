@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
 )
 
 // taken are the calls whose answers the run has taken, each for one call.
@@ -15,7 +16,8 @@ type taken struct {
 	mu       sync.Mutex
 	others   *bool // nil until the first use, as known
 	known    map[int64]bool
-	archived []*Run // once others is known
+	archived []*Run          // once others is known
+	tests    map[string]bool // whether a run is of TEST, by its id
 }
 
 // Take looks for an answer to the request of a call, with the same key, and fills in
@@ -35,6 +37,9 @@ type taken struct {
 // Keys have no port. In a run that follows its study, a server with another port is the
 // one that moved, and the history says so. In another run it may be another model, so
 // its answers are not taken.
+//
+// Nor are those of a TEST run whose results are not shown, but by TEST runs, which a ledger allowed:
+// who sees results could stop it while they are good.
 func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (bool, error) {
 	if !other && !shared {
 		return false, nil
@@ -86,6 +91,11 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 		if f.Run != j.run.ID && endpoint(eval.DecodeParts(f.Parts)) != endpoint(c.Parts) {
 			continue
 		}
+		if hidden, err := j.hidden(ctx, f.Run); err != nil {
+			return false, err
+		} else if hidden {
+			continue
+		}
 		if !shared {
 			if f.Arm != c.Trial.Arm && (j.asks(f.Arm, c.Trial, f.Question) || j.asks(f.Arm, f.Trial, f.Question)) || j.foresees && f.Run == j.run.ID && f.Trial != c.Trial && j.asks(f.Arm, f.Trial, f.Question) {
 				continue
@@ -107,10 +117,32 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 	return false, nil
 }
 
-// Foresee returns a journal that writes nothing and takes answers as that of a run with a plan will:
-// a run of the store, whose trials then keep their own answers, or a new one, if it is nil.
-func (db *DB) Foresee(ctx context.Context, run *Run, p Plan) (j *Journal, err error) {
-	j = &Journal{db: db, run: &Run{plan: p}, foresees: true}
+// hidden reports whether the run may not see answers of another one yet.
+func (j *Journal) hidden(ctx context.Context, id string) (bool, error) {
+	j.taken.mu.Lock()
+	defer j.taken.mu.Unlock()
+	test, known := j.taken.tests[id]
+	if !known {
+		r, err := j.db.Run(ctx, id)
+		if err != nil {
+			return false, err
+		}
+		if j.taken.tests == nil {
+			j.taken.tests = map[string]bool{}
+		}
+		test = r.Split() == study.SplitTest
+		j.taken.tests[id] = test
+	}
+	if !test || j.run.Split() == study.SplitTest {
+		return false, nil
+	}
+	return one[bool](ctx, j.db, `SELECT NOT EXISTS (SELECT 1 FROM analyses WHERE run = (SELECT n FROM runs WHERE id = ?))`, id)
+}
+
+// Foresee returns a journal that writes nothing and takes answers as that of a run of a study with a
+// plan will: a run of the store, whose trials then keep their own answers, or a new one, if it is nil.
+func (db *DB) Foresee(ctx context.Context, run *Run, studyJSON []byte, p Plan) (j *Journal, err error) {
+	j = &Journal{db: db, run: &Run{StudyJSON: studyJSON, plan: p}, foresees: true}
 	if run != nil {
 		j.run.ID = run.ID
 		j.taken.known, err = db.takenBy(ctx, run)

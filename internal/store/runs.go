@@ -44,6 +44,13 @@ type Run struct {
 	plan  Plan    // nil if read from the store
 }
 
+// Split is the split of the study, which does not change; "" of a study without splits.
+func (r *Run) Split() string {
+	var keys struct{ Split string }
+	_ = json.Unmarshal(r.StudyJSON, &keys) // the store has what package study wrote
+	return keys.Split
+}
+
 // A Plan numbers the trials of a run from 0 in the order of execution. Trial and
 // Seq are inverses of each other. Question is a hash of everything that determines
 // the requests of a trial, never 0. Basis has hashes of what else determines its outcome
@@ -204,8 +211,7 @@ func (db *DB) LastRun(ctx context.Context, study, split string) (*Run, error) {
 		what = "a " + split + " run of study " + study
 	}
 	for r, err := range db.runs(ctx, `WHERE study = ? ORDER BY n DESC`, study) {
-		var keys struct{ Split string }
-		if err != nil || json.Unmarshal(r.StudyJSON, &keys) == nil && keys.Split == split {
+		if err != nil || r.Split() == split {
 			return r, err
 		}
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -63,6 +64,57 @@ func (db *DB) Await() {
 	}
 }
 
+// InTurn does what no two processes may do in a store at the same time, such as to begin a run that
+// begins once. It returns an error if it may not have been alone.
+func (db *DB) InTurn(ctx context.Context, do func() error) (err error) {
+	if !db.Shared() {
+		return do() // the process has the lock of the file
+	}
+	lost := db.change(ctx, func(x *steps) {
+		x.exec(`SELECT pg_advisory_xact_lock(CAST(CAST(to_regclass('runs') AS OID) AS BIGINT))`)
+		if x.err == nil {
+			end := db.engine.awake(x)
+			err = do()
+			end()
+			x.fail(err)
+		}
+	})
+	return cmp.Or(err, lost)
+}
+
+// Hold has this process write a run, and no other.
+func (db *DB) Hold(ctx context.Context, run *Run) error { return db.keep(ctx, run, func(*steps) {}) }
+
+// Vacant reports whether no other process writes a run of a shared store. It waits while that is not
+// known, see [postgres.lease], and takes the run from a process that does not answer, which then
+// writes no more. A store that is open for reading changes and waits for nothing.
+func (db *DB) Vacant(ctx context.Context, run *Run) (bool, error) {
+	p, is := db.engine.(*postgres)
+	if !is {
+		return true, nil
+	}
+	var holder string
+	var lasts bool
+	switch err := db.sql.QueryRowContext(ctx, `SELECT holder, until > clock_timestamp() FROM leases WHERE run = ?`, run.N).Scan(&holder, &lasts); {
+	case errors.Is(err, sql.ErrNoRows) || holder == p.holder:
+		return true, nil
+	case err != nil:
+		return false, db.explain(err)
+	case lasts && runsHere(holder):
+		return false, nil
+	case !db.writes:
+		return !lasts || Ended(holder), nil
+	}
+	err := p.lease(ctx, db, run)
+	if errors.Is(err, ErrLocked) || errors.Is(err, ErrEntrusted) {
+		return false, nil
+	}
+	if err == nil {
+		err = p.giveBack(ctx, db, run)
+	}
+	return err == nil, db.explain(err)
+}
+
 // Entrusted reports whether workers have the run.
 func (db *DB) Entrusted(ctx context.Context, run *Run) (bool, error) {
 	if !db.Shared() {
@@ -104,9 +156,7 @@ func (db *DB) Entrust(ctx context.Context, run *Run, version string, enqueue fun
 		x.exec(`UPDATE leases SET holder = ?, process = ?, until = '9999-01-01' WHERE run = ?`, Workers, version+" "+rand.Text(), run.N)
 	})
 	if err == nil {
-		p.mu.Lock()
-		delete(p.held, run.N)
-		p.mu.Unlock()
+		p.forget(run)
 	}
 	return err
 }
