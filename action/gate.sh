@@ -1,7 +1,7 @@
 # Runs the study and decides. The exit code of the gate is an output: the comment, the cache and
 # the report come before it fails the job.
 set -uo pipefail
-baseline=.scruple-baseline.zip
+baseline=.scruple-baseline-$(printf %s "$STUDY" | tr -c A-Za-z0-9 -).zip
 comment="$RUNNER_TEMP/scruple-comment.md"
 errors="$RUNNER_TEMP/scruple-errors.txt"
 set_output() { echo "$1=$2" >> "$GITHUB_OUTPUT"; }
@@ -21,7 +21,11 @@ read -ra args <<< "${ARGS:-}"
 inert scruple run "$STUDY" ${args[@]+"${args[@]}"}
 code=$?
 report="$(dirname "$STUDY")/results"
-[ -d "$report" ] && set_output report "$report"
+if [ -d "$report" ]; then
+  set_output report "$report"
+else
+  echo "::notice title=scruple::no report is uploaded: there is no folder $report"
+fi
 if [ "$code" -ne 0 ]; then # the run has no verdict: bad input, or too many failed trials
   set_output code "$code"
   echo "::error title=scruple::scruple run ended with exit code $code"

@@ -145,6 +145,9 @@ func (a *app) against(o *opened, baseline string) (_ *report.Baseline, err error
 	const answers = 20
 	days := int(r.CreatedAt.Sub(older.Run.CreatedAt).Hours() / 24)
 	base := &report.Baseline{Run: older.Run.ID, Version: older.Run.Version, Days: days}
+	if older.Run.Study != r.Study {
+		base.Study = older.Run.Study
+	}
 	base.Changes, err = x.ChangesOf(ctx, older, experiment.Side{DB: o.db, Run: r}, answers)
 	if why, ok := errors.AsType[*experiment.IncomparableError](err); ok { // the verdict does not depend on it
 		base.Incomparable, err = why.Error(), nil

@@ -178,9 +178,13 @@ func (c *Collector) outcomes(a *Analysis, from Sources) (err error) {
 	}
 	for _, n := range from.Calls {
 		a.addTo(n.Arm, func(arm *Arm) { arm.addCalls(n) })
+		i, known := c.armIdx[n.Arm]
+		if known && c.arms[i].Given && n.Stage == eval.StageRun { // nobody was called, and what the answers cost is not known
+			continue
+		}
 		a.Total = cmp.Or(a.Total, &Usage{})
 		a.Total.add(n)
-		if i, ok := c.armIdx[n.Arm]; ok && c.arms[i].Role == eval.RoleCalibration {
+		if known && c.arms[i].Role == eval.RoleCalibration {
 			a.Calibration = cmp.Or(a.Calibration, &Usage{})
 			a.Calibration.add(n)
 		}

@@ -365,6 +365,11 @@ func addReport(ctx context.Context, dir string, m *Manifest, env Env) error {
 		return fmt.Errorf("scoring run %s with the packed files alone: %w", m.Run, err)
 	}
 	defer again.Close()
+	if tags, err := again.db.Tags(ctx, again.run.Record); err != nil {
+		return err
+	} else if again.other != nil && len(tags) > 0 {
+		return refused("run %s has the tag %s and keeps its results, and the study, its files or people's work changed since: bundle it from the version of the folder that made it (%v)", m.Run, strings.Join(tags, ", "), again.other)
+	}
 	if again.other != nil {
 		return refused("the stored results of run %s are not those of its answers, study and people's work as they are now: bring them up to date with `scruple score`, which asks nothing (%v)", m.Run, again.other)
 	}

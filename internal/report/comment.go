@@ -15,6 +15,7 @@ import (
 // A Baseline is an earlier run to compare with, for the comment on a pull request.
 type Baseline struct {
 	Run, Version string
+	Study        string // of the run, if it is another one
 	Days         int // that its run began before; below 0 after
 	// Incomparable says why there are no changes, "" if there are.
 	Incomparable string
@@ -93,7 +94,11 @@ func (m *markdown) baseline(b *builder, base *Baseline, shown int) {
 	case days < 0:
 		age = say.Plural(-days, "day", "days") + " newer"
 	}
-	m.b.WriteString("**" + inline("Against "+base.Run) + "** (" + inline(age+", scruple "+base.Version) + ")\n\n")
+	of := ""
+	if base.Study != "" {
+		of = " of another study, " + base.Study
+	}
+	m.b.WriteString("**" + inline("Against "+base.Run+of) + "** (" + inline(age+", scruple "+base.Version) + ")\n\n")
 	if base.Incomparable != "" {
 		m.para(plain, base.Incomparable)
 		return
@@ -132,7 +137,7 @@ func (m *markdown) baseline(b *builder, base *Baseline, shown int) {
 			m.table(t)
 		}
 		if left := len(base.Items) - shown; left > 0 {
-			m.para(plain, "and "+say.Plural(left, "more score", "more scores")+", better than these")
+			m.para(plain, "and "+say.Plural(left, "more score", "more scores")+", which changed no worse than these")
 		}
 	})
 }

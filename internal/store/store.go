@@ -8,8 +8,8 @@
 // may read at any time; the tables are described in migrations/sqlite. One
 // process at a time may write. In a database, which many processes write, one at a time
 // writes a run: see [postgres]. A run's plan is its trials with a place; trials that
-// left it keep their calls. A request is one row of attempts, written before it is
-// sent, with its time and process. A call is one row, written before its answer is
+// left it keep their calls. A request is one row of attempts, with its time and process;
+// it is on disk before the request is sent where a budget limits the run, else in the next commit. A call is one row, written before its answer is
 // used, and replaced only when a failed call is retried. Calls and plans have
 // checksums, which [Examine] checks. Data derived from calls (outcomes, verdicts, scores, analyses)
 // have none: they can be recomputed at no cost, and compared.
