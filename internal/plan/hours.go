@@ -13,16 +13,23 @@ type Party struct {
 	Stage eval.Stage
 }
 
-// A Load is what a party is asked.
+// A Load is what a party is asked. That of a program is its calls: only its answers say more.
 type Load struct {
 	Calls, Input, Output float64
 	Assumed              float64 // of Output: no limit is set
+	// Picodollars of an unknown price are NaN. Those of a sample are whole, so that the order of
+	// parallel steps does not matter.
+	Picodollars float64
 }
 
 // Plus adds a load several times.
 func (l Load) Plus(m Load, times float64) Load {
-	return Load{l.Calls + times*m.Calls, l.Input + times*m.Input, l.Output + times*m.Output, l.Assumed + times*m.Assumed}
+	return Load{l.Calls + times*m.Calls, l.Input + times*m.Input, l.Output + times*m.Output, l.Assumed + times*m.Assumed,
+		l.Picodollars + times*m.Picodollars}
 }
+
+// costUSD is what it costs.
+func (l Load) costUSD() float64 { return l.Picodollars / 1e12 }
 
 // Loads are those of all parties.
 type Loads map[Party]Load
@@ -34,6 +41,16 @@ func (l Loads) plus(m Loads, times float64) Loads {
 	}
 	for p, x := range m {
 		sum[p] = sum[p].Plus(x, times)
+	}
+	return sum
+}
+
+// of is the load of a stage.
+func (l Loads) of(stage eval.Stage) (sum Load) {
+	for p, x := range l {
+		if p.Stage == stage {
+			sum = sum.Plus(x, 1)
+		}
 	}
 	return sum
 }
