@@ -276,7 +276,7 @@ func (x *Experiment) bind(ctx context.Context, db *store.DB) error {
 			}
 		}
 	}
-	x.Plan.SetSources(sources)
+	x.Plan.Sources = sources
 	return nil
 }
 
