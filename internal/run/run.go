@@ -350,7 +350,7 @@ func (e *Engine) each(ctx context.Context, stage eval.Stage, planned []ArmPlan, 
 		return true
 	}
 	startAll := inOrder
-	if e.settings.ItemByItem || e.settings.Session != 0 {
+	if stage != eval.StageEmbed && (e.settings.ItemByItem || e.settings.Session != 0) {
 		startAll = e.byItem
 	}
 	inTurn := e.settings.Delay > 0 && stage == eval.StageRun // a judge reads answers that exist
