@@ -65,14 +65,14 @@ type Limit struct {
 
 // Duration is how long calls take, with most calls in flight in all: the judge begins when the
 // run has ended, and the models of a stage are asked side by side.
-func (l Loads) Duration(most int, of func(model string) Limit) (all time.Duration) {
+func (l Loads) Duration(most int, limits map[string]Limit) (all time.Duration) {
 	for _, stage := range []eval.Stage{eval.StageRun, eval.StageJudge} {
 		var inFlight, slowest float64 // seconds
 		for p, x := range l {
 			if p.Stage != stage {
 				continue
 			}
-			limit := of(p.Model)
+			limit := limits[p.Model]
 			seconds := x.Calls * limit.Latency.Seconds()
 			inFlight += seconds
 			own := most
