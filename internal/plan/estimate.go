@@ -270,7 +270,6 @@ func countPieces(count Counter, text string) int {
 type dryAsker struct {
 	count Counter
 	price Pricer
-
 	stage eval.Stage
 
 	mu            sync.Mutex
