@@ -278,7 +278,7 @@ func (r *Run) renew(ctx context.Context, gold, judge []string, seen bool) error 
 		if seen {
 			note += "; " + hadShown
 		}
-		if err := addEvents(ctx, r.db, r.Record, r.eventsOf(planEvent, note)); err != nil {
+		if err := r.db.AddEvents(ctx, r.Record, r.eventsOf(planEvent, note)...); err != nil {
 			return err
 		}
 	}

@@ -135,11 +135,9 @@ type Asking struct {
 	MaxCalls int
 	// Concurrency replaces that of the study; 0 does not.
 	Concurrency int
-	// Recorded is called with each trial whose outcome, or whose verdicts, the journal has
-	// queued. It may be nil.
+	// Recorded and Draw are those of [run.Settings]. Draw is first called with what was spent so far.
 	Recorded func(eval.Trial)
-	// Draw is that of [run.Settings]. It is first called with what was spent so far.
-	Draw func(run.Spent) (run.Budget, error)
+	Draw     func(run.Spent) (run.Budget, error)
 }
 
 // Ask performs and judges the pending trials of a run. It deletes the stored
@@ -161,7 +159,7 @@ func (r *Run) Ask(ctx context.Context, left *Left, a Asking) error {
 	if err != nil {
 		return err
 	}
-	err = s.Perform(ctx, left, r.runTasks(left, 0, r.Plan.Len()))
+	err = s.Do(ctx, Performing, left, r.tasks(ctx, left, r.whole(Performing)))
 	if err == nil && r.HasJudge() {
 		err = s.judgeAll(ctx)
 	}
@@ -201,12 +199,8 @@ func (r *Run) Session(ctx context.Context, left *Left, a Asking) (*Session, erro
 			return nil, errors.Join(err, journal.Close())
 		}
 	}
-	var into run.Journal = journal
-	if a.Recorded != nil {
-		into = telling{journal, a.Recorded}
-	}
 	engine := run.New(run.Settings{Concurrency: cmp.Or(a.Concurrency, x.Concurrency), Retries: mapped(x.Retries, study.Duration.D), Timeout: x.Timeout.D(), Delay: x.Delay.D(),
-		ItemByItem: x.ItemByItem, Session: a.MaxCalls, MaxFailed: *x.MaxFailed, NoReuse: a.NoReuse, Budget: budget, Draw: a.Draw}, into, a.Models, before, a.Observer)
+		ItemByItem: x.ItemByItem, Session: a.MaxCalls, MaxFailed: *x.MaxFailed, NoReuse: a.NoReuse, Budget: budget, Draw: a.Draw, Recorded: a.Recorded}, journal, a.Models, before, a.Observer)
 	return &Session{run: r, part: left.part, journal: journal, Engine: engine, keeper: keeper, unstop: stopOn(a.Stop, engine)}, nil
 }
 
@@ -274,18 +268,17 @@ func (s *Session) Close() error {
 // Flush returns when all that was recorded so far is on disk.
 func (s *Session) Flush() error { return s.journal.Flush() }
 
-// Perform performs trials of the run. left counts those of each arm.
-func (s *Session) Perform(ctx context.Context, left *Left, tasks iter.Seq2[run.Task, error]) error {
-	return s.Engine.Perform(ctx, keeping{s.run.Bench, s.keeper, s.journal}, s.run.armPlans(left, eval.StageRun), tasks)
-}
-
-// Judge judges outcomes of the run.
-func (s *Session) Judge(ctx context.Context, left *Left, tasks iter.Seq2[run.Task, error]) error {
+// Do performs or judges tasks of shards of one step, as they come. left counts those of
+// each arm.
+func (s *Session) Do(ctx context.Context, step Step, left *Left, tasks iter.Seq2[run.Task, error]) error {
+	if step == Performing {
+		return s.Perform(ctx, keeping{s.run.Bench, s.keeper, s.journal}, s.run.armPlans(left, eval.StageRun), tasks)
+	}
 	bench, _, err := s.run.judgeBench()
 	if err != nil {
 		return err
 	}
-	return s.Engine.Judge(ctx, keeping{bench, s.keeper, s.journal}, s.run.armPlans(left, eval.StageJudge), tasks)
+	return s.Judge(ctx, keeping{bench, s.keeper, s.journal}, s.run.armPlans(left, eval.StageJudge), tasks)
 }
 
 // judgeAll judges every outcome without a verdict.
@@ -297,36 +290,15 @@ func (s *Session) judgeAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.Judge(ctx, left, func(yield func(run.Task, error) bool) {
-		for _, calibrating := range []bool{true, false} { // so that the judge's quality is known before the rest is paid for
-			for t, err := range s.run.judgeTasks(ctx, left, s.run.db.Outcomes(ctx, s.run.Record), calibrating) {
+	return s.Do(ctx, Judging, left, func(yield func(run.Task, error) bool) {
+		for _, step := range []Step{Calibrating, Judging} { // so that the judge's quality is known before the rest is paid for
+			for t, err := range s.run.tasks(ctx, left, s.run.whole(step)) {
 				if !yield(t, err) {
 					return
 				}
 			}
 		}
 	})
-}
-
-// telling is a journal that tells which trials it has recorded a stage of.
-type telling struct {
-	*store.Journal
-	recorded func(eval.Trial)
-}
-
-func (j telling) Outcome(t eval.Trial, o eval.Outcome) error {
-	return j.tell(t, j.Journal.Outcome(t, o))
-}
-
-func (j telling) Judged(t eval.Trial, vs []eval.Verdict) error {
-	return j.tell(t, j.Journal.Judged(t, vs))
-}
-
-func (j telling) tell(t eval.Trial, err error) error {
-	if err == nil {
-		j.recorded(t)
-	}
-	return err
 }
 
 // checkPrograms rejects the answers of this session from pipelines whose program
@@ -374,26 +346,22 @@ func stopOn(stop <-chan error, engine *run.Engine) (end func()) {
 	return func() { close(done); wait.Wait() }
 }
 
-// runTasks lists the trials to perform from a place in the plan to another, which is not
-// included.
-func (r *Run) runTasks(left *Left, from, to int) iter.Seq2[run.Task, error] {
-	return func(yield func(run.Task, error) bool) {
-		for seq := from; seq < to; seq++ {
-			if left.performs(seq) && !yield(run.Task{Trial: r.Plan.Trial(seq), Called: left.progress.Called.Has(seq)}, nil) {
-				return
+// tasks lists what is pending of a shard.
+func (r *Run) tasks(ctx context.Context, left *Left, s Shard) iter.Seq2[run.Task, error] {
+	if s.Step == Performing {
+		return func(yield func(run.Task, error) bool) {
+			for seq := s.From; seq < s.To; seq++ {
+				if left.performs(seq) && !yield(run.Task{Trial: r.Plan.Trial(seq), Called: left.progress.Called.Has(seq)}, nil) {
+					return
+				}
 			}
 		}
 	}
-}
-
-// judgeTasks lists the trials to judge among outcomes: those of the calibration arms, or the
-// others.
-func (r *Run) judgeTasks(ctx context.Context, left *Left, outcomes iter.Seq2[eval.Judged, error], calibrating bool) iter.Seq2[run.Task, error] {
 	calibrates := r.calibrationArms()
 	var bench eval.Bench // for those that are judged again
-	return spread(outcomes, func(j eval.Judged) (_ []run.Task, err error) {
+	return spread(r.db.OutcomesIn(ctx, r.Record, s.From, s.To), func(j eval.Judged) (_ []run.Task, err error) {
 		seq, ok := r.Plan.Seq(j.Trial)
-		if !ok || calibrates[j.Trial.Arm] != calibrating || j.Outcome.Kind == eval.Failed || !left.judges(seq) {
+		if !ok || calibrates[j.Trial.Arm] != (s.Step == Calibrating) || j.Outcome.Kind == eval.Failed || !left.judges(seq) {
 			return nil, nil
 		}
 		task := run.Task{Trial: j.Trial, Called: left.progress.Called.Has(seq), Outcome: j.Outcome}

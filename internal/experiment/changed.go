@@ -10,6 +10,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/say"
 )
 
 // ChangesOf compares two runs as [Experiment.CompareRuns] does and lists those of its
@@ -55,7 +56,7 @@ func (x *Experiment) ChangesOf(ctx context.Context, older, newer Side, few int) 
 					all.Unscored++
 				}
 				continue
-			case math.Abs(g) < noise:
+			case math.Abs(g) < say.Noise:
 				all.Equal++
 				continue
 			case g < 0:

@@ -583,7 +583,7 @@ func (x *Experiment) RecordRules(ctx context.Context, db *store.DB, r *store.Run
 	if err != nil {
 		return err
 	}
-	return addEvents(ctx, db, r, x.rulesEvents(h))
+	return db.AddEvents(ctx, r, x.rulesEvents(h)...)
 }
 
 // rulesEvents are the events of the rules that are not recorded.

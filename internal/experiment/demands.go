@@ -3,6 +3,8 @@ package experiment
 import (
 	"cmp"
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -21,7 +23,7 @@ type Demands struct {
 	Answers  []Pace  `json:"answers"`     // of each model, what is known or assumed
 }
 
-// A Pace is how a model answers. What no call in the store tells is assumed.
+// A Pace is how a model or program answers. What no call in the store tells is assumed.
 type Pace struct {
 	Model   string  `json:"model"`
 	Seconds float64 `json:"seconds"` // of a call
@@ -51,19 +53,25 @@ func (x *Experiment) Demands(ctx context.Context, db *store.DB, path string, e *
 	if s := e.Standing; s != nil {
 		d.Trials, d.Calls = s.New, s.Calls
 	}
-	models := map[string]study.Model{}
-	paces := map[string]Pace{}
+	limits := map[string]plan.Limit{}
 	bytes, calls := 0.0, 0.0
-	for _, m := range x.Study.Models {
+	asked := slices.Clone(x.Study.Models)
+	for _, p := range x.Bench.Pipelines() {
+		if p.Asked() {
+			asked = append(asked, study.Model{ID: p.Model, Name: strings.TrimPrefix(p.Model, eval.PipelinePrefix)})
+		}
+	}
+	for _, m := range asked {
 		kept, known := recent[cmp.Or(m.Name, m.ID)]
-		p := Pace{Model: m.ID, Seconds: assumedLatency.Seconds(), Known: kept.Calls}
+		p := Pace{Model: strings.TrimPrefix(strings.TrimPrefix(m.ID, eval.PipelinePrefix), ":"), Seconds: assumedLatency.Seconds(), Known: kept.Calls}
 		switch {
 		case known:
 			p.Seconds, p.Bytes = kept.LatencyMS/1000, kept.Bytes
 		case m.Provider == "simulated", m.Provider == "recorded":
 			p.Seconds = 0
 		}
-		models[m.ID], paces[m.ID] = m, p
+		limits[m.ID] = plan.Limit{Concurrency: m.Limits.Concurrency, RequestsPerMinute: m.Limits.RequestsPerMinute, TokensPerMinute: m.Limits.TokensPerMinute,
+			Latency: time.Duration(p.Seconds * float64(time.Second))}
 		of := plan.Load{}
 		for party, load := range e.loads {
 			if party.Model == m.ID {
@@ -74,23 +82,19 @@ func (x *Experiment) Demands(ctx context.Context, db *store.DB, path string, e *
 			continue
 		}
 		if p.Known == 0 {
-			p.Bytes = bytesOfToken * of.Output / of.Calls
+			p.Bytes = bytesOfToken * cmp.Or(of.Output/of.Calls, plan.AssumedOutput)
 		}
 		d.Answers = append(d.Answers, p)
 		bytes, calls = bytes+of.Calls*p.Bytes, calls+of.Calls
 	}
-	asked, planned := e.loads, map[eval.Stage]int{eval.StageRun: e.Calls - e.JudgeCalls, eval.StageJudge: e.JudgeCalls}
+	loads, planned := e.loads, map[eval.Stage]int{eval.StageRun: e.Calls - e.JudgeCalls, eval.StageJudge: e.JudgeCalls}
 	if s := e.Standing; s != nil {
-		asked = plan.Loads{}
+		loads = plan.Loads{}
 		for party, load := range e.loads {
-			asked[party] = plan.Load{}.Plus(load, s.asked[party.Stage]/float64(max(1, planned[party.Stage])))
+			loads[party] = plan.Load{}.Plus(load, s.asked[party.Stage]/float64(max(1, planned[party.Stage])))
 		}
 	}
-	d.Hours = asked.Duration(d.InFlight, func(id string) plan.Limit {
-		m, p := models[id], paces[id]
-		return plan.Limit{Concurrency: m.Limits.Concurrency, RequestsPerMinute: m.Limits.RequestsPerMinute, TokensPerMinute: m.Limits.TokensPerMinute,
-			Latency: time.Duration(p.Seconds * float64(time.Second))}
-	}).Hours()
+	d.Hours = loads.Duration(d.InFlight, limits).Hours()
 	d.Bytes = store.BytesOf(path, d.Trials, d.Calls, derived, bytes/max(1, calls))
 	return d, nil
 }

@@ -207,32 +207,36 @@ func (r *Run) sinceArms(e earlierRun) (a store.Amendment) {
 		}
 	}
 	asking := r.Plan.Asking(plan.Questions(&then, r.Bench.Arms()))
-	// asked counts the items of which an arm asks the same as one did there, and another question.
-	asked := func(arm, there string) (same, other int) {
-		for id, it := range e.common {
-			seq, ok := r.Plan.Seq(eval.Trial{Item: id, Arm: arm, Replicate: 1})
-			q := questions[[2]string{it.ID, there}]
-			switch {
-			case !ok || q <= 0: // not known
-			case q == asking.Question(seq):
-				same++
-			default:
-				other++
+	askers, known := map[int64][]string{}, map[string]bool{} // arms there, by question, and those with one
+	for of, q := range questions {
+		if _, common := e.ids[of[0]]; common && q > 0 { // else not known
+			askers[q], known[of[1]] = append(askers[q], of[1]), true
+		}
+	}
+	// askedBy has the arms there of which an item was asked what it is asked of an arm here.
+	askedBy := func(arm string) map[string]bool {
+		same := map[string]bool{}
+		for id := range e.common {
+			if seq, ok := r.Plan.Seq(eval.Trial{Item: id, Arm: arm, Replicate: 1}); ok {
+				for _, there := range askers[asking.Question(seq)] {
+					same[there] = true
+				}
 			}
 		}
-		return same, other
+		return same
 	}
 	a.Removed = slices.DeleteFunc(slices.Clone(had), func(arm string) bool {
 		return strings.HasPrefix(arm, string(eval.RoleCalibration)+":") || slices.Contains(r.ArmIDs(), arm)
 	})
 	for _, arm := range r.contestants() {
 		if slices.Contains(had, arm) {
-			if same, other := asked(arm, arm); same == 0 && other > 0 {
+			if known[arm] && !askedBy(arm)[arm] {
 				a.Changed = append(a.Changed, arm)
 			}
 			continue
 		}
-		i := slices.IndexFunc(a.Removed, func(there string) bool { same, _ := asked(arm, there); return same > 0 })
+		same := askedBy(arm)
+		i := slices.IndexFunc(a.Removed, func(there string) bool { return same[there] })
 		if i < 0 {
 			a.Added = append(a.Added, arm)
 			continue
@@ -312,49 +316,42 @@ func (r *Run) sinceJudge(e earlierRun) (settings, arms []string) {
 func (r *Run) sincePeople(ctx context.Context, e earlierRun) store.PeopleDiff {
 	was, now := read(e.there, r.db.SaidByPeople), read(e.here, r.db.SaidByPeople)
 	d := store.PeopleDiff{Lacking: map[string]int{}, Changed: map[string]int{}, Outdated: map[string]int{}}
+	differ := map[eval.Trial][]store.PersonUnit{}
 	both := maps.Collect(maps.All(was))
 	maps.Copy(both, now)
 	for u := range both {
 		before, had := was[u]
-		after, has := now[u]
-		if had && has && before == after {
+		if after, has := now[u]; had != has || before != after {
+			differ[u.Trial] = append(differ[u.Trial], u)
+		}
+	}
+	if len(differ) == 0 {
+		return d
+	}
+	for there := range until(&e.there.err, r.db.Outcomes(ctx, e.Run)) {
+		units := differ[there.Trial]
+		if _, planned := r.Plan.Seq(there.Trial); len(units) == 0 || !planned {
 			continue
 		}
-		same, err := r.sameAnswer(ctx, e.Run, u.Trial)
-		if err != nil {
-			e.there.err = err
+		here, err := r.db.Outcome(ctx, r.Record, there.Trial)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			e.here.err = err
 			return d
 		}
-		switch {
-		case !same:
-		case !has:
-			d.Outdated[u.Step]++
-		case had:
-			d.Changed[u.Step]++
-			fallthrough
-		default:
-			d.Lacking[u.Step]++
+		if !sameOutcome(here.Outcome, there.Outcome) { // or none
+			continue
+		}
+		for _, u := range units {
+			_, had := was[u]
+			_, has := now[u]
+			if !has {
+				d.Outdated[u.Step]++
+				continue
+			}
+			if d.Lacking[u.Step]++; had {
+				d.Changed[u.Step]++
+			}
 		}
 	}
 	return d
-}
-
-// sameAnswer reports whether a trial has the same outcome in this run and in another one.
-func (r *Run) sameAnswer(ctx context.Context, other *store.Run, t eval.Trial) (bool, error) {
-	var outcomes [2]eval.Outcome
-	for i, run := range []*store.Run{r.Record, other} {
-		at, err := r.db.PlaceOf(ctx, run, t)
-		if err == nil {
-			var of eval.Judged
-			of, err = r.db.OutcomeOf(ctx, run, at.ID)
-			outcomes[i] = of.Outcome
-		}
-		if errors.Is(err, store.ErrNotFound) {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-	}
-	return sameOutcome(outcomes[0], outcomes[1]), nil
 }

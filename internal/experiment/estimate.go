@@ -433,7 +433,9 @@ func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, re
 		s.Calls += int(math.Round(calls))
 		s.Known += int(math.Round(calls * known))
 		s.asked[stage] += calls * (1 - known)
-		cost += costUSD * (1 - saved)
+		if saved < 1 { // else nothing is asked, whatever its price
+			cost += costUSD * (1 - saved)
+		}
 	}
 	// Arms of one shape are looked up together, of which there may be one for each attack.
 	shaped, looked := map[string][]eval.Trial{}, map[string][2]lookups{}

@@ -1077,7 +1077,7 @@ func TestReadBySeveralVersions(t *testing.T) {
 		err = r.Ask(ctx, part, experiment.Asking{})
 	}
 	if err == nil {
-		err = db.AddEvent(ctx, r.Record, store.Event{What: store.EventTag, Note: "main"})
+		err = db.AddEvents(ctx, r.Record, store.Event{What: store.EventTag, Note: "main"})
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -72,16 +72,6 @@ func listed(ids []string) string {
 	return fmt.Sprintf("%s (%s)", text.Plural(len(ids), "item", "items"), strings.Join(plan.Shorten(ids, 20), ", "))
 }
 
-// addEvents appends to the history of a run.
-func addEvents(ctx context.Context, db *store.DB, r *store.Run, events []store.Event) error {
-	for _, e := range events {
-		if err := db.AddEvent(ctx, r, e); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // PeopleEvents are the events of verdicts of people that change in a run. Who has seen results knows
 // which answers would change them.
 func (r *Run) PeopleEvents(d store.PeopleDiff) []store.Event {
@@ -189,7 +179,7 @@ func (r *Run) RecordRetry(ctx context.Context, left *Left) error {
 	if err != nil {
 		return err
 	}
-	return addEvents(ctx, r.db, r.Record, r.eventsOf(retryEvent, string(note)))
+	return r.db.AddEvents(ctx, r.Record, r.eventsOf(retryEvent, string(note))...)
 }
 
 // retried says how often failed trials were asked again, and how many of an arm had failed before:

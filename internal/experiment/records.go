@@ -140,14 +140,10 @@ func (r *Run) Embed(ctx context.Context, a Asking) error {
 	if err != nil {
 		return err
 	}
-	journal, err := r.db.Journal(ctx, r.Record)
+	s, err := r.Session(ctx, r.leftOf(Part{}, spent), a)
 	if err != nil {
 		return err
 	}
-	x := r.Study.Execution
-	engine := run.New(run.Settings{Concurrency: x.Concurrency, Retries: mapped(x.Retries, study.Duration.D), Timeout: x.Timeout.D(), MaxFailed: *x.MaxFailed,
-		NoReuse: a.NoReuse, Budget: r.Budget()}, journal, a.Models, (&Left{progress: spent}).Spent(), a.Observer)
-	defer stopOn(a.Stop, engine)()
 	var plans []run.ArmPlan
 	before := min(1, set.Len()) // answers of earlier sessions show that the model accepts requests
 	byTrial := map[eval.Trial][][]string{}
@@ -170,7 +166,7 @@ func (r *Run) Embed(ctx context.Context, a Asking) error {
 			}
 		}
 	}
-	err = engine.Embed(ctx, plans, tasks, func(ctx context.Context, t run.Task, ask eval.Asker) (failed error) {
+	err = s.Embed(ctx, plans, tasks, func(ctx context.Context, t run.Task, ask eval.Asker) (failed error) {
 		const enough = 5 // texts of refused batches, if nothing is answered: the study is at fault
 		answered, refused := before > 0, 0
 		for todo := byTrial[t.Trial]; len(todo) > 0 && (answered || refused < enough); {
@@ -198,7 +194,7 @@ func (r *Run) Embed(ctx context.Context, a Asking) error {
 		}
 		return failed
 	})
-	return errors.Join(err, journal.Close())
+	return errors.Join(err, s.Close())
 }
 
 // embedTexts asks for the embeddings of texts in one request.

@@ -31,8 +31,7 @@ func (x *Experiment) resolve() error {
 		problems = append(problems, x.File.Errorf("execution.replicates", "%d items, %d arms and %d replicates are more than %d trials: want fewer", len(x.Items()), len(arms), s.Execution.Replicates, mostPlanned))
 	}
 	if x.Plan != nil {
-		x.Plan.Reads(x.Suite.Reads)
-		x.Plan.Depend(x.Bench.Basis, plan.Judges(s, arms))
+		x.Plan.Reads, x.Plan.Depends, x.Plan.Judges = x.Suite.Reads, x.Bench.Basis, plan.Judges(s, arms)
 	}
 	problems = append(problems, x.resolveMetrics()...)
 	factors, _ := x.strata()

@@ -180,14 +180,10 @@ func (x *Experiment) before(ctx context.Context, db *store.DB, r *store.Run) (wa
 // UpToDate reports whether a frozen run has what the study says: its items, gold,
 // treatment and plan. Its answers may have been read by the rules of an earlier version.
 func (x *Experiment) UpToDate(ctx context.Context, db *store.DB, r *store.Run) (bool, error) {
-	stored := &reader{ctx: ctx, run: r}
-	items, grouped := read(stored, db.PlannedItems), read(stored, db.Grouped)
-	changed := slices.ContainsFunc(x.Items(), func(it eval.Item) bool {
-		was, ok := items[it.ID]
-		return !ok || was.Input != it.Input || was.Gold != it.Gold
-	})
-	if stored.err != nil || changed || len(items) != len(x.Items()) || len(x.regrouped(grouped)) > 0 || !slices.Equal(r.Treatment, x.treatment) {
-		return false, stored.err
+	was, err := x.before(ctx, db, r)
+	changed := len(was.gold) + len(plan.Reworded(was.items, x.Items())) + len(x.regrouped(was.groups))
+	if err != nil || changed > 0 || !slices.Equal(r.Treatment, x.treatment) {
+		return false, err
 	}
 	same, _, err := x.comparePlan(ctx, db, r)
 	return same || r.Reread, err
@@ -220,7 +216,7 @@ func (r *Run) Tag(ctx context.Context, tag string) (bool, error) {
 	case err != nil && !errors.Is(err, store.ErrNotFound):
 		return true, err
 	}
-	return true, addEvents(ctx, r.db, r.Record, r.eventsOf(store.EventTag, tag))
+	return true, r.db.AddEvents(ctx, r.Record, r.eventsOf(store.EventTag, tag)...)
 }
 
 // Start records a new run with its whole plan.
@@ -276,7 +272,7 @@ func (x *Experiment) bind(ctx context.Context, db *store.DB) error {
 			}
 		}
 	}
-	x.Plan.SetSources(sources)
+	x.Plan.Sources = sources
 	return nil
 }
 
@@ -340,7 +336,7 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 	}
 	rules, err := rulesSeen(events, r)
 	if err == nil {
-		err = addEvents(ctx, db, r, x.rulesEvents(rules))
+		err = db.AddEvents(ctx, r, x.rulesEvents(rules)...)
 	}
 	if err != nil {
 		return nil, err

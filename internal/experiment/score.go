@@ -43,7 +43,7 @@ func (r *Run) Rescore(ctx context.Context, samples int) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	err = addEvents(ctx, r.db, r.Record, result.looked)
+	err = r.db.AddEvents(ctx, r.Record, result.looked...)
 	if err == nil && result.Analysis.Run.Done > 0 { // results are seen
 		err = errors.Join(r.RecordRules(ctx, r.db, r.Record), r.recordGroups(ctx))
 	}

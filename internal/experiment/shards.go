@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"iter"
 
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
@@ -36,6 +35,9 @@ const (
 	manyTrials  = 10_000_000
 	mostTrials  = 1024
 )
+
+// whole is a step of the whole run.
+func (r *Run) whole(step Step) Shard { return Shard{step, 0, r.Plan.Len()} }
 
 // Shards splits the pending work of a part of a run.
 func (r *Run) Shards(left *Left) []Shard {
@@ -85,21 +87,7 @@ func (r *Run) Tasks(ctx context.Context, s Shard, part Part) ([]run.Task, error)
 	if err != nil {
 		return nil, err
 	}
-	left := r.leftOf(part, p)
-	list := r.runTasks(left, s.From, s.To)
-	if s.Step != Performing {
-		list = r.judgeTasks(ctx, left, r.db.OutcomesIn(ctx, r.Record, s.From, s.To), s.Step == Calibrating)
-	}
-	return store.Collect(list)
-}
-
-// Do performs or judges tasks of shards of one step, as they come. left counts those of
-// each arm.
-func (s *Session) Do(ctx context.Context, step Step, left *Left, tasks iter.Seq2[run.Task, error]) error {
-	if step == Performing {
-		return s.Perform(ctx, left, tasks)
-	}
-	return s.Judge(ctx, left, tasks)
+	return store.Collect(r.tasks(ctx, r.leftOf(part, p), s))
 }
 
 // InOrder reports whether tasks of items that come one after another are to be done one after

@@ -11,6 +11,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -233,7 +234,7 @@ func (r *Run) listWorst(ctx context.Context, q Query) (*List, error) {
 		}
 		e := Listed{Item: it.ID, Arms: []string{q.Arm}, Replicate: scores.worst(it.ID, q.Arm, r.Record.Replicates, worse), Score: &a}
 		all = append(all, e)
-		if d := a - b; q.Against != "" && worse*d < -noise {
+		if d := a - b; q.Against != "" && worse*d < -say.Noise {
 			e.Arms, e.Other, e.Difference = []string{q.Arm, q.Against}, &b, &d
 			lost = append(lost, e)
 		}
@@ -251,9 +252,6 @@ func (r *Run) listWorst(ctx context.Context, q Query) (*List, error) {
 	list.Entries = append(list.Entries, lost[:min(q.Worst, len(lost))]...)
 	return list, nil
 }
-
-// noise bounds the rounding error of a difference of sums of scores.
-const noise = 1e-12
 
 // listedMetric returns the first primary metric whose items have scores of their own.
 func (x *Experiment) listedMetric() (eval.Metric, error) {

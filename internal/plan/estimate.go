@@ -155,8 +155,7 @@ func spread(items []eval.Item, n, round int) []eval.Item {
 // first, and scales what all ask to all items and replicates.
 func (e *Estimator) try(ctx context.Context, arm eval.Arm, sample []eval.Item, counted, items int) (Estimate, error) {
 	n := len(sample)
-	var calls, judged, output, bytes, tokens int
-	judgeCost := 0.0
+	var bytes, tokens int
 	loads := Loads{}
 	count := func(text string) int { return countPieces(e.Count, text) }
 	byRatio := func(text string) int { return round(float64(len(text)) * float64(tokens) / float64(bytes)) }
@@ -170,30 +169,22 @@ func (e *Estimator) try(ctx context.Context, arm eval.Arm, sample []eval.Item, c
 		if err := e.dry(ctx, arm, t, tally); err != nil {
 			return Estimate{}, err
 		}
-		calls += tally.calls
-		judged += tally.judged.calls
-		judgeCost += float64(tally.judged.picodollars) / 1e12
-		output += tally.output
 		loads = loads.plus(tally.loads, 1)
 		if k < counted {
 			bytes += tally.bytes
 			tokens += tally.tokens
 		}
-		input[k] = float64(tally.input)
-		cost[k] = float64(tally.picodollars) / 1e12
-		if tally.unpriced > 0 {
-			cost[k] = math.NaN()
-		}
-		if tally.judged.unpriced > 0 {
-			judgeCost = math.NaN()
-		}
+		all := tally.loads.of(eval.StageRun).Plus(tally.loads.of(eval.StageJudge), 1)
+		input[k], cost[k] = all.Input, all.costUSD()
 	}
 	if n == 0 {
 		return Estimate{}, nil
 	}
 	scale := float64(items*e.Replicates) / float64(n)
-	out := Estimate{Sampled: n, Calls: round(float64(calls) * scale), JudgeCalls: round(float64(judged) * scale), OutputTokens: round(float64(output) * scale), JudgeCostUSD: judgeCost * scale}
-	out.Loads = Loads{}.plus(loads, scale)
+	judge := loads.of(eval.StageJudge)
+	all := loads.of(eval.StageRun).Plus(judge, 1)
+	out := Estimate{Sampled: n, Calls: round(all.Calls * scale), JudgeCalls: round(judge.Calls * scale), OutputTokens: round(all.Output * scale),
+		JudgeCostUSD: judge.costUSD() * scale, Loads: Loads{}.plus(loads, scale)}
 	total, v := scaled(input, items, e.Replicates)
 	out.InputTokens, out.input, out.InputMargin = round(total), v, v.margin()
 	out.CostUSD, out.cost = scaled(cost, items, e.Replicates)
@@ -214,7 +205,6 @@ func (e *Estimator) dry(ctx context.Context, arm eval.Arm, t eval.Trial, ask *dr
 	if e.Gold != "" && arm.Role != eval.RoleBaseline {
 		outcome, err = e.Bench.Perform(ctx, eval.Trial{Item: t.Item, Arm: e.Gold, Replicate: 1}, ask)
 	}
-	asked := ask.spent
 	ask.stage = eval.StageJudge
 	if err == nil {
 		_, err = e.Bench.Judge(ctx, t, outcome, ask)
@@ -222,7 +212,6 @@ func (e *Estimator) dry(ctx context.Context, arm eval.Arm, t eval.Trial, ask *dr
 	if err != nil {
 		return fmt.Errorf("trying to judge %v without a model: %w", t, err)
 	}
-	ask.judged = spent{ask.calls - asked.calls, ask.unpriced - asked.unpriced, ask.picodollars - asked.picodollars}
 	return nil
 }
 
@@ -281,21 +270,11 @@ func countPieces(count Counter, text string) int {
 type dryAsker struct {
 	count Counter
 	price Pricer
+	stage eval.Stage
 
 	mu            sync.Mutex
-	spent               // in all
-	judged        spent // by the judge
-	input, output int
-	bytes, tokens int // of the texts alone
-	stage         eval.Stage
 	loads         Loads
-}
-
-// spent is what calls are and cost.
-type spent struct {
-	calls       int
-	unpriced    int   // of them
-	picodollars int64 // an integer, so that the order of parallel steps does not matter
+	bytes, tokens int // of the texts alone
 }
 
 // Usage is what a request takes: its tokens, and the most that its answer may have, of which some are assumed.
@@ -324,11 +303,8 @@ func Usage(r eval.Request, count Counter) (u eval.Usage, assumed int) {
 
 func (d *dryAsker) Ask(_ context.Context, _ string, r eval.Request) (eval.Response, error) {
 	if strings.HasPrefix(r.Model, eval.PipelinePrefix) { // a program, also the study's scorer, whose tokens and scores are its own, or stored answers
-		if math.IsNaN(d.price(r.Model, eval.Usage{})) {
-			d.mu.Lock()
-			d.calls++
-			d.unpriced++
-			d.mu.Unlock()
+		if cost := d.price(r.Model, eval.Usage{}); math.IsNaN(cost) {
+			d.add(r, Load{Calls: 1, Picodollars: cost}, 0, 0)
 		}
 		return eval.Response{}, nil
 	}
@@ -338,22 +314,16 @@ func (d *dryAsker) Ask(_ context.Context, _ string, r eval.Request) (eval.Respon
 		bytes, tokens = bytes+len(text), tokens+n
 		return n
 	})
-	in, out, cost := u.Input, u.Output, d.price(r.Model, u)
-	d.mu.Lock()
-	d.calls++
-	d.input += in
-	d.bytes += bytes
-	d.tokens += tokens
-	d.output += out
-	d.loads[Party{r.Model, d.stage}] = d.loads[Party{r.Model, d.stage}].Plus(Load{1, float64(in), float64(out), float64(assumed)}, 1)
-	if math.IsNaN(cost) {
-		d.unpriced++
-	} else {
-		d.picodollars += int64(math.Round(cost * 1e12))
-	}
-	d.mu.Unlock()
+	d.add(r, Load{1, float64(u.Input), float64(u.Output), float64(assumed), math.Round(d.price(r.Model, u) * 1e12)}, bytes, tokens)
 	if r.Foreseen != nil {
 		return eval.Response{Text: r.Foreseen(), Stop: eval.StopEnd}, nil
 	}
 	return eval.Response{}, nil
+}
+
+func (d *dryAsker) add(r eval.Request, l Load, bytes, tokens int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	p := Party{r.Model, d.stage}
+	d.loads[p], d.bytes, d.tokens = d.loads[p].Plus(l, 1), d.bytes+bytes, d.tokens+tokens
 }

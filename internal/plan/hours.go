@@ -13,16 +13,23 @@ type Party struct {
 	Stage eval.Stage
 }
 
-// A Load is what a party is asked.
+// A Load is what a party is asked. That of a program is its calls: only its answers say more.
 type Load struct {
 	Calls, Input, Output float64
 	Assumed              float64 // of Output: no limit is set
+	// Picodollars of an unknown price are NaN. Those of a sample are whole, so that the order of
+	// parallel steps does not matter.
+	Picodollars float64
 }
 
 // Plus adds a load several times.
 func (l Load) Plus(m Load, times float64) Load {
-	return Load{l.Calls + times*m.Calls, l.Input + times*m.Input, l.Output + times*m.Output, l.Assumed + times*m.Assumed}
+	return Load{l.Calls + times*m.Calls, l.Input + times*m.Input, l.Output + times*m.Output, l.Assumed + times*m.Assumed,
+		l.Picodollars + times*m.Picodollars}
 }
+
+// costUSD is what it costs.
+func (l Load) costUSD() float64 { return l.Picodollars / 1e12 }
 
 // Loads are those of all parties.
 type Loads map[Party]Load
@@ -38,6 +45,16 @@ func (l Loads) plus(m Loads, times float64) Loads {
 	return sum
 }
 
+// of is the load of a stage.
+func (l Loads) of(stage eval.Stage) (sum Load) {
+	for p, x := range l {
+		if p.Stage == stage {
+			sum = sum.Plus(x, 1)
+		}
+	}
+	return sum
+}
+
 // A Limit is how fast a model may be asked, and how fast it answers.
 type Limit struct {
 	Concurrency       int // 0 is that of the run
@@ -48,14 +65,14 @@ type Limit struct {
 
 // Duration is how long calls take, with most calls in flight in all: the judge begins when the
 // run has ended, and the models of a stage are asked side by side.
-func (l Loads) Duration(most int, of func(model string) Limit) (all time.Duration) {
+func (l Loads) Duration(most int, limits map[string]Limit) (all time.Duration) {
 	for _, stage := range []eval.Stage{eval.StageRun, eval.StageJudge} {
 		var inFlight, slowest float64 // seconds
 		for p, x := range l {
 			if p.Stage != stage {
 				continue
 			}
-			limit := of(p.Model)
+			limit := limits[p.Model]
 			seconds := x.Calls * limit.Latency.Seconds()
 			inFlight += seconds
 			own := most

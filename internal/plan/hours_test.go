@@ -25,7 +25,7 @@ func TestDuration(t *testing.T) {
 		"one after another":     {Loads{a: {Calls: 100}, judge: {Calls: 200}}, map[string]Limit{"a": {Latency: time.Second}}, 30 * time.Second},
 		"the slower one counts": {Loads{a: {Calls: 100}, b: {Calls: 100}}, map[string]Limit{"a": {RequestsPerMinute: 100}, "b": {RequestsPerMinute: 50}}, 2 * time.Minute},
 	} {
-		if got := c.loads.Duration(10, func(m string) Limit { return c.limits[m] }); got != c.want {
+		if got := c.loads.Duration(10, c.limits); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

@@ -29,10 +29,16 @@ type Plan struct {
 	arms       []string
 	hashes     []string // of the arms
 	replicates int
-	judges     []string // hashes of the arms' judges
-	reads      int      // see [Plan.Reads]
-	basis      func(eval.Trial) eval.Basis
-	sources    map[string]func(item string, replicate int) int64 // by arm
+
+	// Reads is the version of the suite's rules that read answers.
+	Reads int
+	// Depends says what trials depend on, as the bench does; nil for nothing.
+	Depends func(eval.Trial) eval.Basis
+	// Judges has a hash of the settings of the judges of an arm, see [Judges].
+	Judges map[string]string
+	// Sources give arms that take their answers from another run the questions of the trials there,
+	// which become part of their own.
+	Sources map[string]func(item string, replicate int) int64
 }
 
 // New returns the plan of a study. Ids must be unique. The list of items must not
@@ -53,7 +59,7 @@ func New(items []eval.Item, arms []eval.Arm, replicates int, seed int64) (*Plan,
 		if i > 0 && arms[i-1].ID == a.ID {
 			return nil, fmt.Errorf("duplicate arm id %q: rename one", a.ID)
 		}
-		p.arms, p.hashes, p.judges = append(p.arms, a.ID), append(p.hashes, a.Hash), append(p.judges, "")
+		p.arms, p.hashes = append(p.arms, a.ID), append(p.hashes, a.Hash)
 	}
 	if replicates < 1 {
 		return nil, fmt.Errorf("replicates is %d: want at least 1", replicates)
@@ -79,30 +85,12 @@ func (p *Plan) Trial(seq int) eval.Trial {
 	return eval.Trial{Item: p.items[p.order[cell/len(p.arms)]].ID, Arm: p.arms[cell%len(p.arms)], Replicate: r + 1}
 }
 
-// Reads tells the plan the version of the suite's rules that read answers.
-func (p *Plan) Reads(version int) { p.reads = version }
-
-// Depend tells the plan what trials depend on: basis is that of the bench, and judges has a
-// hash of the settings of each arm's judges, see [Judges].
-func (p *Plan) Depend(basis func(eval.Trial) eval.Basis, judges map[string]string) {
-	p.basis = basis
-	for i, arm := range p.arms {
-		p.judges[i] = judges[arm]
-	}
-}
-
 // of returns what a trial depends on.
 func (p *Plan) of(seq int) eval.Basis {
-	if p.basis == nil {
+	if p.Depends == nil {
 		return eval.Basis{}
 	}
-	return p.basis(p.Trial(seq))
-}
-
-// SetSources gives arms that take their answers from another run the questions of the
-// trials there, which become part of their own.
-func (p *Plan) SetSources(sources map[string]func(item string, replicate int) int64) {
-	p.sources = sources
+	return p.Depends(p.Trial(seq))
 }
 
 // Question returns a hash of what determines the requests of a trial: its arm, the
@@ -115,7 +103,7 @@ func (p *Plan) Question(seq int) int64 {
 		parts += asked.String()
 	}
 	h := eval.HashOf([]byte(parts))
-	if source := p.sources[p.arms[cell%len(p.arms)]]; source != nil {
+	if source := p.Sources[p.arms[cell%len(p.arms)]]; source != nil {
 		h = eval.HashOf([]byte(h.String() + strconv.FormatInt(source(item.ID, seq%p.replicates+1), 10)))
 	}
 	return positive(h)
@@ -137,14 +125,14 @@ func (p *Plan) Asking(arms []eval.Arm) *Plan {
 // its verdicts beside the outcome. They are never 0 or negative.
 func (p *Plan) Basis(seq int) (read, judged int64) {
 	b := p.of(seq)
-	arm := seq / p.replicates % len(p.arms)
-	return readBy(b, p.reads), positive(eval.HashOf([]byte("judged " + b.Judged.String() + p.judges[arm])))
+	arm := p.arms[seq/p.replicates%len(p.arms)]
+	return readBy(b, p.Reads), positive(eval.HashOf([]byte("judged " + b.Judged.String() + p.Judges[arm])))
 }
 
 // ReadEarlier reports whether the outcome of a trial depended on this if the rules of an earlier
 // version read its answers.
 func (p *Plan) ReadEarlier(seq int, read int64) bool {
-	for version := range p.reads {
+	for version := range p.Reads {
 		if readBy(p.of(seq), version) == read {
 			return true
 		}

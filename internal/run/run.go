@@ -123,6 +123,9 @@ type Settings struct {
 	Draw      func(Spent) (Budget, error)
 	MaxFailed float64 // share of the trials of an arm that may fail in a row
 	NoReuse   bool    // ask again what other trials have an answer to
+	// Recorded is called with each trial whose outcome, or whose verdicts, the journal has queued. It
+	// may be nil.
+	Recorded func(eval.Trial)
 }
 
 // A Task is one trial to do. Called means that the journal may have calls of the
@@ -347,7 +350,7 @@ func (e *Engine) each(ctx context.Context, stage eval.Stage, planned []ArmPlan, 
 		return true
 	}
 	startAll := inOrder
-	if e.settings.ItemByItem || e.settings.Session != 0 {
+	if stage != eval.StageEmbed && (e.settings.ItemByItem || e.settings.Session != 0) {
 		startAll = e.byItem
 	}
 	inTurn := e.settings.Delay > 0 && stage == eval.StageRun // a judge reads answers that exist
@@ -452,6 +455,9 @@ func (e *Engine) one(ctx context.Context, stage eval.Stage, t Task, place *seat,
 		err := record()
 		if err == nil {
 			e.watch.done(t.Trial.Arm, r.failed)
+			if e.settings.Recorded != nil {
+				e.settings.Recorded(t.Trial)
+			}
 		}
 		return err
 	}

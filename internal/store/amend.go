@@ -78,9 +78,7 @@ func (db *DB) Amend(ctx context.Context, run *Run, now Run, items []eval.Item, p
 		x.exec(`DELETE FROM analyses WHERE run = ?`, x.run)
 		x.putItems(run, items)
 		x.sumPlan(run.N)
-		for _, e := range history(a) {
-			x.addEvent(run, e)
-		}
+		x.addEvents(run, history(a))
 	})
 	if err != nil {
 		return a, err

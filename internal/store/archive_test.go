@@ -50,7 +50,7 @@ func finish(t *testing.T, db *store.DB, r *store.Run, p *plan.Plan) {
 		t.Fatal(d, err)
 	}
 	rescore(t, db, r, 1)
-	if err := errors.Join(db.SaveAnalysis(t.Context(), r, []byte(`{}`), nil, "b"), db.AddEvent(t.Context(), r, store.Event{What: store.EventTag, Note: "last"})); err != nil {
+	if err := errors.Join(db.SaveAnalysis(t.Context(), r, []byte(`{}`), nil, "b"), db.AddEvents(t.Context(), r, store.Event{What: store.EventTag, Note: "last"})); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -35,9 +35,7 @@ func (db *DB) SetPeople(ctx context.Context, run *Run, list []eval.PersonVerdict
 	}
 	err = db.rewrite(ctx, run, func(x *steps) {
 		if d = x.people(run, list, away, true); events != nil {
-			for _, e := range events(d) {
-				x.addEvent(run, e)
-			}
+			x.addEvents(run, events(d))
 		}
 	})
 	return d, err

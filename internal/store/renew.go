@@ -73,9 +73,7 @@ func (db *DB) Unfinished(ctx context.Context, run *Run) error {
 // that changed are stale, but those of people.
 func (db *DB) Renew(ctx context.Context, run *Run, list []Renewal, events []Event) error {
 	return db.rewrite(ctx, run, func(x *steps) {
-		for _, e := range events {
-			x.addEvent(run, e)
-		}
+		x.addEvents(run, events)
 		for _, r := range list {
 			id, seq, err := run.place(r.Trial)
 			if x.fail(err); x.err != nil {

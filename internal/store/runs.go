@@ -98,9 +98,7 @@ func (db *DB) CreateRun(ctx context.Context, run Run, items []eval.Item, p Plan,
 			run.first = first
 		}
 		x.insertPlan(&run, items)
-		for _, e := range events {
-			x.addEvent(&run, e)
-		}
+		x.addEvents(&run, events)
 	})
 }
 
@@ -152,9 +150,7 @@ type grouped struct {
 // SetItems replaces the hashes and groups of items, and records events with them.
 func (db *DB) SetItems(ctx context.Context, run *Run, items []eval.Item, events []Event) error {
 	return db.rewrite(ctx, run, func(x *steps) {
-		for _, e := range events {
-			x.addEvent(run, e)
-		}
+		x.addEvents(run, events)
 		x.putItems(run, items)
 		x.sumPlan(run.N)
 	})
@@ -366,13 +362,18 @@ func (db *DB) Tagged(ctx context.Context, tag, of string) (*Run, error) {
 		ORDER BY e.id DESC LIMIT 1)`, of, EventTag, modelText(tag), tag, EventAnswers, EventAnswers, EventPlan), "a run with the tag %q in store %s", tag, db.path)
 }
 
-// AddEvent appends to the run's history.
-func (db *DB) AddEvent(ctx context.Context, run *Run, e Event) error {
-	return db.change(ctx, func(x *steps) { x.addEvent(run, e) })
+// AddEvents appends to the run's history.
+func (db *DB) AddEvents(ctx context.Context, run *Run, events ...Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	return db.change(ctx, func(x *steps) { x.addEvents(run, events) })
 }
 
-func (x *steps) addEvent(run *Run, e Event) {
-	x.exec(`INSERT INTO events (run, at, what, note) VALUES (?,?,?,?)`, run.N, e.At.UTC().Format(time.RFC3339), e.What, modelText(e.Note))
+func (x *steps) addEvents(run *Run, events []Event) {
+	for _, e := range events {
+		x.exec(`INSERT INTO events (run, at, what, note) VALUES (?,?,?,?)`, run.N, e.At.UTC().Format(time.RFC3339), e.What, modelText(e.Note))
+	}
 }
 
 // Events lists the run's history, oldest first.

@@ -1107,7 +1107,7 @@ func TestTaggedWhenARunBegan(t *testing.T) {
 			return r
 		}
 		tag := func(r *store.Run, at time.Time) {
-			if err := db.AddEvent(ctx, r, store.Event{At: at, What: store.EventTag, Note: "main"}); err != nil {
+			if err := db.AddEvents(ctx, r, store.Event{At: at, What: store.EventTag, Note: "main"}); err != nil {
 				t.Fatal(err)
 			}
 		}

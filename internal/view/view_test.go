@@ -596,7 +596,7 @@ func TestRunsHaveTagsAndFigures(t *testing.T) {
 		Estimates: []analyse.Estimate{{Arm: "a", Metric: "m", Items: 30, Bounds: analyse.Bounds{Value: 0.875, Low: 0.5, High: 0.99}}},
 	})
 	if err == nil {
-		err = errors.Join(db.SaveAnalysis(t.Context(), r, analysis, nil, ""), db.AddEvent(t.Context(), r, store.Event{At: time.Unix(0, 0), What: store.EventTag, Note: "main"}))
+		err = errors.Join(db.SaveAnalysis(t.Context(), r, analysis, nil, ""), db.AddEvents(t.Context(), r, store.Event{At: time.Unix(0, 0), What: store.EventTag, Note: "main"}))
 	}
 	if err != nil {
 		t.Fatal(err)
