@@ -111,7 +111,7 @@ func verbsOnStudies(t *testing.T) (list []verbUsage) {
 		first, _, _ := strings.Cut(help, "\n")
 		// These neither read the data of a study nor show what follows from them.
 		name := strings.Join(verb, " ")
-		if strings.Contains(first, "STUDY") && name != "blind build" && name != "test ledger show" {
+		if strings.Contains(first, "STUDY") && name != "blind build" && name != "test ledger show" && name != "test ledger merge" {
 			list = append(list, verbUsage{verb, first + " "})
 		}
 		for _, m := range regexp.MustCompile(`(?m)^  ([a-z][a-z-]*) +[^ ]`).FindAllStringSubmatch(help, -1) {

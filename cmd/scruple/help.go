@@ -130,6 +130,7 @@ var verbs = map[string]verb{
 	"test revise": {nothing, (*app).revise}, "test register": {storeOfTest, (*app).register},
 	"test unblind": {nothing, (*app).unblind}, "test lock": {theStudy, (*app).lock},
 	"test ledger show":   {nothing, (*app).ledgerShow},
+	"test ledger merge":  {nothing, (*app).ledgerMerge},
 	"test ledger verify": {itsStore, (*app).ledgerVerify}, "blind build": {nothing, (*app).buildKit},
 	"blind commit": {nothing, (*app).commitKit}, "blind run": {nothing, (*app).runKit},
 	"blind commitment": {theStudy, (*app).blindCommitment},

@@ -108,17 +108,37 @@ func (a *app) ledgerVerify(o *opened) error {
 		n += len(entries)
 	}
 	_, files, err := annotationsOf(o.x, o.from).Verify()
-	if o.db != nil {
-		err = errors.Join(err, o.x.CheckLedger(o.ctx, o.db))
-	}
-	if err != nil {
+	elsewhere, errRuns := o.x.CheckLedger(o.ctx, o.db)
+	if err := errors.Join(err, errRuns); err != nil {
 		return exit(exitNotAllowed, err)
 	}
 	return a.result(struct {
-		Entries int      `json:"entries"`
-		Files   []string `json:"files"`
-	}{n, files}, func() {
+		Entries   int      `json:"entries"`
+		Files     []string `json:"files"`
+		Elsewhere []string `json:"runs_elsewhere,omitempty"`
+	}{n, files, elsewhere}, func() {
 		a.say("the ledger has %s and is intact (%s); %s checked", text.Plural(n, "entry", "entries"), strings.Join(paths, ", "), text.Plural(len(files), "file of annotation was", "files of annotation were"))
+		if len(elsewhere) > 0 {
+			a.say("not compared, since they are not in a store here: %s", strings.Join(elsewhere, ", "))
+		}
+	})
+}
+
+func (a *app) ledgerMerge(o *opened) error {
+	from, err := a.locate(o.ctx, o.arg)
+	if err != nil {
+		return err
+	}
+	path := discipline.Path(from.path)
+	added, err := ledger.Merge(path, o.text("theirs"), time.Now(), a.user())
+	if errors.As(err, new(*ledger.BrokenError)) {
+		err = exit(exitNotAllowed, err)
+	}
+	if err != nil {
+		return err
+	}
+	return a.result(map[string]int{"added": added}, func() {
+		a.say("%s has %s of the other side now: `git add` it and %s", path, text.Plural(added, "more entry", "more entries"), filepath.Base(path)+ledger.HeadSuffix)
 	})
 }
 
@@ -137,6 +157,10 @@ func second(at string) string {
 // entryText says what an entry records. Entries of other kinds, such as those of a newer
 // version, are shown as they are.
 func entryText(e ledger.Entry) string {
+	if layers, err := e.Layers(); err == nil && len(layers) > 1 {
+		in := layers[len(layers)-1]
+		return fmt.Sprintf("of %s, %s by %s: %s", second(in.At), in.Kind, in.By, entryText(in))
+	}
 	return cmp.Or(discipline.Describe(e), annotate.Describe(e), string(e.Data))
 }
 

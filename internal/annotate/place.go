@@ -196,7 +196,8 @@ func (p Place) add(by, kind string, data any) error {
 
 // each visits the ledger's entries of a kind, whatever study they are about.
 func each[T any](p Place, kind string, visit func(ledger.Entry, T)) error {
-	entries, err := ledger.Read(p.Ledger)
+	lines, err := ledger.Read(p.Ledger)
+	entries, _ := ledger.Flat(lines)
 	for _, e := range entries {
 		if e.Kind != kind {
 			continue

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -351,6 +352,7 @@ type Book struct {
 	Blind         []Entry[Blind]
 	Kits          []Entry[Kit]
 	Commitments   []Entry[Commitment]
+	follows       map[string][]string // of [ledger.Flat]
 	// Above are what the ledgers above it say, of which the items count, and the runs that it does
 	// not have: see [ledger.Above].
 	Above []Book
@@ -380,9 +382,16 @@ func (b *Book) readAbove(study string) error {
 }
 
 // add adds lines of the ledger.
-func (b *Book) add(entries ...ledger.Entry) error {
+func (b *Book) add(lines ...ledger.Entry) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	entries, follows := ledger.Flat(lines)
+	if b.Head = ledger.HeadOf(lines); b.follows == nil {
+		b.follows = map[string][]string{}
+	}
+	maps.Copy(b.follows, follows)
 	for _, e := range entries {
-		b.Head = ledger.Head{Seq: e.Seq, Hash: e.Hash}
 		if read := kinds[e.Kind]; read != nil {
 			if _, err := read(b, e); err != nil {
 				return fmt.Errorf("reading %s: %w", b.Path, err)
@@ -522,9 +531,42 @@ func (b Book) Registration(study Owner) (Entry[Registration], bool) {
 	return last(of(b.Registrations, study))
 }
 
-// registrations are those of a study up to a TEST run of it, which began with the last one.
+// registrations are those of a study up to a TEST run of it, which began with the last one. Of those on
+// another side of a merge their time decides.
 func (b Book) registrations(t Entry[TestRun]) []Entry[Registration] {
-	return slices.DeleteFunc(of(b.Registrations, t.Data.Owner), func(g Entry[Registration]) bool { return g.Seq > t.Seq })
+	var apart, before []Entry[Registration]
+	for _, g := range of(b.Registrations, t.Data.Owner) {
+		switch {
+		case b.before(g.Hash, t.Hash):
+			before = append(before, g)
+		case b.apart(g.Hash, t.Hash) && g.At < t.At:
+			apart = append(apart, g)
+		}
+	}
+	return append(apart, before...)
+}
+
+// before reports whether the ledger had an entry when another one was written. Without merges, their
+// numbers say so.
+func (b Book) before(entry, other string) bool {
+	seen := map[string]bool{}
+	for todo := []string{other}; len(todo) > 0 && !seen[entry]; {
+		var next []string
+		for _, hash := range todo {
+			for _, was := range b.follows[hash] {
+				if !seen[was] {
+					seen[was], next = true, append(next, was)
+				}
+			}
+		}
+		todo = next
+	}
+	return seen[entry]
+}
+
+// apart reports whether two entries were written on two sides of a merge.
+func (b Book) apart(entry, other string) bool {
+	return entry != other && !b.before(entry, other) && !b.before(other, entry)
 }
 
 // RegistrationOf returns the registration that a TEST run began with.
@@ -631,7 +673,7 @@ func (b Book) Registered(items Hashes) (r Entry[Registration], n int, in string)
 // would run now. Nil: nothing does, or an unblinding accepted it.
 func (b Book) Changes(now Registration) []string {
 	r, ok := b.Registration(now.Owner)
-	if !ok || b.accepted(now, 0) && (r.Data.Digest != now.Digest || b.accepted(now, r.Seq)) {
+	if !ok || b.accepted(now) && (r.Data.Digest != now.Digest || b.accepted(now, r.Hash)) {
 		return nil
 	}
 	return r.Data.Differences(now)
@@ -644,18 +686,21 @@ func (r Registration) Differences(now Registration) []string {
 }
 
 // Accepts reports whether an unblinding accepted what would run now.
-func (b Book) Accepts(now Registration) bool { return b.accepted(now, 0) }
+func (b Book) Accepts(now Registration) bool { return b.accepted(now) }
 
-// accepted reports whether an unblinding behind an entry accepted what would run.
-func (b Book) accepted(now Registration, behind int) bool {
-	return slices.ContainsFunc(of(b.Unblindings, now.Owner), func(u Entry[Unblinding]) bool { return u.Seq > behind && u.Data.Digest == now.Digest })
+// accepted reports whether an unblinding behind all of some entries, given by their hashes, accepted
+// what would run. One on another side of a merge knew nothing of them.
+func (b Book) accepted(now Registration, behind ...string) bool {
+	return slices.ContainsFunc(of(b.Unblindings, now.Owner), func(u Entry[Unblinding]) bool {
+		return u.Data.Digest == now.Digest && !slices.ContainsFunc(behind, func(hash string) bool { return !b.before(hash, u.Hash) })
+	})
 }
 
 // Objections lists the reasons for which a new TEST run is not allowed. seen names other
 // runs with answers about its items, which the ledger may not know.
 func (b Book) Objections(now Registration, seen []string) []string {
 	before, last := b.seenBefore(now, seen)
-	if len(before) > 0 && b.accepted(now, last) {
+	if len(before) > 0 && b.accepted(now, last...) {
 		return nil
 	}
 	return append(b.Changes(now), before...)
@@ -667,23 +712,23 @@ func (b Book) SeenBefore(now Registration, seen []string) []string {
 	return reasons
 }
 
-// seenBefore is [Book.SeenBefore] with the number of the newest entry that says so, or 0. Of a
-// ledger above, it is that of the newest unblinding before its entry.
-func (b Book) seenBefore(now Registration, seen []string) (reasons []string, last int) {
+// seenBefore is [Book.SeenBefore] with the hashes of the entries that say so. For one of a ledger
+// above, they are those of the unblindings before it.
+func (b Book) seenBefore(now Registration, seen []string) (reasons, last []string) {
 	shared := now.shared()
 	for i, book := range append([]Book{b}, b.Above...) {
 		in, above := "the ledger", i > 0
 		if above {
 			in = book.Path
 		}
-		behind := func(seq int, at string) {
+		behind := func(hash, at string) {
 			if !above {
-				last = max(last, seq)
+				last = append(last, hash)
 				return
 			}
 			for _, u := range b.Unblindings {
 				if u.At < at {
-					last = max(last, u.Seq)
+					last = append(last, u.Hash)
 				}
 			}
 		}
@@ -691,7 +736,7 @@ func (b Book) seenBefore(now Registration, seen []string) (reasons []string, las
 			if _, known := b.Test(t.Data.RunKey); above && known || shared(t.Data.Hashes) == 0 && (above || !t.Data.Is(now.Owner)) {
 				continue
 			}
-			behind(t.Seq, t.At)
+			behind(t.Hash, t.At)
 			reasons = append(reasons, fmt.Sprintf("TEST runs once, and %s began on %s (entry %d of %s, store %s)", t.Data.Run, Day(t.At), t.Seq, in, t.Data.Store))
 		}
 		for _, s := range book.Seen {
@@ -699,7 +744,7 @@ func (b Book) seenBefore(now Registration, seen []string) (reasons []string, las
 			if n == 0 || above && b.Saw(s.Data.key()) {
 				continue
 			}
-			behind(s.Seq, s.At)
+			behind(s.Hash, s.At)
 			reasons = append(reasons, fmt.Sprintf("run %s of study %s had %d of the items outside of a TEST run, on %s (entry %d of %s, store %s)",
 				s.Data.Run, s.Data.Study, n, Day(s.At), s.Seq, in, s.Data.Store))
 		}

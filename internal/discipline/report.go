@@ -1,9 +1,11 @@
 package discipline
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -22,7 +24,11 @@ func Of(book Book, r *store.Run) *analyse.Discipline {
 	entry, ok := book.Test(KeyOf(r))
 	revisions, unblindings := book.Of(book.owners(KeyOf(r))...)
 	for _, v := range revisions {
-		d.Revisions = append(d.Revisions, analyse.Revision{Date: Day(v.At), Hypothesis: v.Data.Hypothesis, Change: v.Data.Change, After: v.Data.After})
+		after := v.Data.After
+		if ok && after == "" && v.At > entry.At && book.apart(v.Hash, entry.Hash) {
+			after = entry.Data.Run // of which nobody knew there
+		}
+		d.Revisions = append(d.Revisions, analyse.Revision{Date: Day(v.At), Hypothesis: v.Data.Hypothesis, Change: v.Data.Change, After: after})
 	}
 	for _, u := range unblindings {
 		d.Unblindings = append(d.Unblindings, analyse.Unblinding{Date: Day(u.At), By: u.By, Reason: u.Data.Reason, Changes: u.Data.Changes})
@@ -135,8 +141,12 @@ func (s *Subject) RecordCommitment(data, who, withdrawn, by string) error {
 // who may choose the results that are recorded could leave out bad ones. treatment is that of the run
 // for which they are read: its arms may be others than those that outsiders had.
 func BlindResults(book Book, study Owner, treatment []eval.Part) (list []analyse.BlindResult) {
-	for _, e := range of(book.Blind, study) {
+	all := of(book.Blind, study)
+	for i, e := range all {
 		r := e.Data.Result
+		if slices.ContainsFunc(all[:i], func(was Entry[Blind]) bool { return reflect.DeepEqual(was.Data.Result, r) }) {
+			continue // both sides of a merge recorded it
+		}
 		r.Others = book.others(study, r.Kit, treatment)
 		list = append(list, r)
 	}
@@ -146,7 +156,7 @@ func BlindResults(book Book, study Owner, treatment []eval.Part) (list []analyse
 		case i < 0:
 			list = append(list, analyse.BlindResult{By: e.Data.Who, Data: e.Data.Data, Committed: Day(e.At)})
 		case list[i].Committed != "":
-			list[i].Withdrawn = e.Data.Withdrawn
+			list[i].Withdrawn = cmp.Or(e.Data.Withdrawn, list[i].Withdrawn)
 		}
 	}
 	return list

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/ledger"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -504,45 +505,70 @@ func (s *Subject) tooManyFailed(p *store.Progress) *TooManyFailedError {
 
 // CheckLedger compares the ledger with the runs of a store, both ways: each TEST run of
 // the study, and each run that asked about items with splits, is in the ledger, and each
-// run that the ledger has of this store is in the store.
-func (s *Subject) CheckLedger(ctx context.Context, db *store.DB) error {
+// run that the ledger has of this store is in the store. It returns the runs that are elsewhere:
+// there is no store (db is nil), the ledger is that of a copy, such as a bundle, or the store has no
+// run of the person who began them, as that of another checkout.
+func (s *Subject) CheckLedger(ctx context.Context, db *store.DB) (elsewhere []string, err error) {
 	book, err := s.Book()
 	if err != nil {
-		return err
-	}
-	runs, err := db.Runs(ctx)
-	if err != nil {
-		return err
+		return nil, err
 	}
 	var problems []error
 	var has []RunKey
-	for _, r := range runs {
-		has = append(has, KeyOf(r))
-		if r.Study == s.Study.Name {
-			problems = append(problems, s.checkKnown(ctx, db, book, r))
+	at := ""
+	if db != nil {
+		runs, err := db.Runs(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range runs {
+			has = append(has, KeyOf(r))
+			if r.Study == s.Study.Name {
+				problems = append(problems, s.checkKnown(ctx, db, book, r))
+			}
+		}
+		at = s.storeBeside(db)
+	}
+	var gone []Entry[RunKey]
+	here := map[string]bool{} // people with runs in the store
+	began := func(e Entry[RunKey], in string) {
+		if slices.ContainsFunc(has, e.Data.is) {
+			here[e.By] = true
+		} else if e.Data.Is(s.Owner()) && (in == at || db == nil) {
+			gone = append(gone, e)
 		}
 	}
-	at := s.storeBeside(db)
-	gone := func(seq int, k RunKey, in string) {
-		if in == at && !slices.ContainsFunc(has, k.is) {
-			problems = append(problems, fmt.Errorf("entry %d of %s is of run %s, which store %s does not have: the store was replaced, or the run was deleted", seq, book.Path, k.Run, db.Path()))
+	for _, t := range book.Tests {
+		began(Entry[RunKey]{Seq: t.Seq, By: t.By, Data: t.Data.RunKey}, t.Data.Store)
+	}
+	for _, s := range book.Seen {
+		began(Entry[RunKey]{Seq: s.Seq, By: s.By, Data: s.Data.key()}, s.Data.Store)
+	}
+	for _, e := range gone {
+		if here[e.By] && !ledger.IsCopy(book.Path) {
+			problems = append(problems, fmt.Errorf("entry %d of %s is of run %s, which store %s does not have: the store was replaced, or the run was deleted, or it is in another checkout of %s", e.Seq, book.Path, e.Data.Run, db.Path(), e.By))
+		} else {
+			elsewhere = append(elsewhere, fmt.Sprintf("%s (entry %d, by %s)", e.Data.Run, e.Seq, e.By))
 		}
 	}
-	for _, t := range of(book.Tests, s.Owner()) {
-		gone(t.Seq, t.Data.RunKey, t.Data.Store)
-	}
-	for _, s := range of(book.Seen, s.Owner()) {
-		gone(s.Seq, s.Data.key(), s.Data.Store)
-	}
-	return errors.Join(problems...)
+	return elsewhere, errors.Join(problems...)
 }
 
-// checkKnown returns an error if a run with answers should be in the ledger and is not.
-// One without answers may be left from a crash before its entry.
+// checkKnown returns an error if a run with answers should be in the ledger and is not, or has
+// fewer than were shown. One without answers may be left from a crash before its entry.
 func (s *Subject) checkKnown(ctx context.Context, db *store.DB, book Book, r *store.Run) error {
 	p, err := db.Progress(ctx, r)
-	if err != nil || p.Done.Count() == 0 {
+	if err != nil {
 		return err
+	}
+	for _, shown := range book.Shown {
+		again := func(u Entry[Unblinding]) bool { return book.before(shown.Hash, u.Hash) } // trials were asked again, or others
+		if has := p.Done.Count(); shown.Data.is(KeyOf(r)) && has < shown.Data.Trials && !slices.ContainsFunc(of(book.Unblindings, s.Owner()), again) {
+			return fmt.Errorf("store %s has %d trials of run %s, but entry %d of %s says that results of %d were shown: the store is older than the entry; restore it", db.Path(), has, r.ID, shown.Seq, book.Path, shown.Data.Trials)
+		}
+	}
+	if p.Done.Count() == 0 {
+		return nil
 	}
 	lost := func(what string) error {
 		return fmt.Errorf("run %s of store %s %s, but %s does not have it: the ledger was replaced or removed; restore it", r.ID, db.Path(), what, book.Path)

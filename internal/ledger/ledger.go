@@ -15,6 +15,9 @@
 // person who can write all of these files can make them anew: to rule that out, put the
 // head that `scruple test ledger show` prints in a place of its own, such as a registration.
 //
+// Two copies that went on apart are joined by [Merge]: the chain of one goes on with the lines of
+// the other, whole, in entries of the kind [Merged]. [Flat] is what such a file says.
+//
 // The package must not know studies, stores or what entries mean.
 package ledger
 
@@ -28,6 +31,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -67,13 +71,21 @@ type BrokenError struct {
 
 func (e *BrokenError) Error() string {
 	remedy := "the file was changed after it was written; restore it from a copy"
-	if errors.Is(e.Err, errLineEnd) {
+	switch {
+	case errors.Is(e.Err, errConflict) && strings.TrimSuffix(filepath.Base(e.Path), HeadSuffix) == Name:
+		remedy = "`scruple test ledger merge STUDY` keeps the entries of both"
+	case errors.Is(e.Err, errConflict):
+		remedy = "take one side of this file and of its " + HeadSuffix + ", as of `git checkout --ours`"
+	case errors.Is(e.Err, errLineEnd):
 		remedy = "Git does this where core.autocrlf is set: put the line \"* -text\" into .gitattributes beside the study, and check the folder out again"
 	}
 	return fmt.Sprintf("%s:%d: %v: %s", e.Path, e.Line, e.Err, remedy)
 }
 
-var errLineEnd = errors.New("the line ends as on Windows")
+var (
+	errLineEnd  = errors.New("the line ends as on Windows")
+	errConflict = errors.New("two branches of the repository wrote to the file, and Git left both sides in it")
+)
 
 func (e *BrokenError) Unwrap() error { return e.Err }
 
@@ -125,6 +137,7 @@ var tail = regexp.MustCompile(`,"hash":"([0-9a-f]{64})"\}$`)
 // parse reads a chain. whole is the length of the complete lines: bytes after it are
 // an append that was interrupted and never confirmed.
 func parse(path string, data []byte) (entries []Entry, whole int, err error) {
+	var known map[string]bool // the hashes of all lines, in a file with some that were merged
 	for len(data) > whole {
 		n := bytes.IndexByte(data[whole:], '\n')
 		if n < 0 {
@@ -133,6 +146,9 @@ func parse(path string, data []byte) (entries []Entry, whole int, err error) {
 		e, err := parseLine(data[whole : whole+n])
 		if err == nil {
 			err = follows(entries, e)
+		}
+		if err == nil && (e.Kind == Merged || known != nil) {
+			known, err = checkMerged(known, entries, e)
 		}
 		if err != nil {
 			return nil, 0, &BrokenError{path, len(entries) + 1, err}
@@ -146,6 +162,9 @@ func parse(path string, data []byte) (entries []Entry, whole int, err error) {
 func parseLine(line []byte) (e Entry, err error) {
 	if bytes.HasSuffix(line, []byte("}\r")) {
 		return e, errLineEnd
+	}
+	if bytes.HasPrefix(line, []byte(conflict)) {
+		return e, errConflict
 	}
 	m := tail.FindSubmatchIndex(line)
 	if m == nil {
@@ -350,7 +369,10 @@ func headPath(path string) string { return path + HeadSuffix }
 func readHead(path string) (h Head, err error) {
 	err = dataset.ReadJSON(headPath(path), &h)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
+		return h, nil
+	}
+	if data, _ := os.ReadFile(headPath(path)); err != nil && bytes.HasPrefix(data, []byte(conflict)) {
+		err = &BrokenError{headPath(path), 1, errConflict}
 	}
 	return h, err
 }
