@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http/httptest"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/plan"
@@ -166,8 +168,8 @@ type fraction struct {
 	num  float64
 }
 
-// scoredStore has a run of two arms, a and b, with the scores of each replicate of each item by
-// the metric m, and answers that name arm and score.
+// scoredStore has an analysed run of two arms, a and b, with the scores of each replicate of each
+// item by the metric m, of which higher is better, and answers that name arm and score.
 func scoredStore(t testing.TB, scores map[string][2][][]fraction, reworded ...string) *store.DB {
 	t.Helper()
 	must := func(err error) {
@@ -239,4 +241,6 @@ func scoredRun(t testing.TB, db *store.DB, scores map[string][2][][]fraction, re
 			}
 		}
 	}))
+	analysis, err := json.Marshal(analyse.Analysis{Format: analyse.Format, Metrics: []analyse.Metric{{Name: "m", Title: "m", HigherIsBetter: true}}})
+	must(errors.Join(err, db.SaveAnalysis(t.Context(), r, analysis, nil, "")))
 }

@@ -207,7 +207,7 @@ func (v *Viewer) pairPage(r *request) error {
 	data.MeanA, data.MeanB = number(means[0]), number(means[1])
 	if d := means[0] - means[1]; d == d {
 		data.Delta = signed(d)
-		data.Tone = map[int]string{1: "bad", -1: "good"}[worse(means[0], means[1], c.metric.HigherIsBetter)]
+		data.Tone = c.Tone(worse(means[0], means[1], c.metric.HigherIsBetter))
 	}
 	if first := data.Replicates[0]; first.A != nil && first.B != nil {
 		if data.Document, err = report.Marked(bothMarked(first.A.exhibit.Pages, first.B.exhibit.Pages)); err != nil {

@@ -84,6 +84,16 @@ func (v *Viewer) metrics(ctx context.Context, run *store.Run) []analyse.Metric {
 	return list
 }
 
+// known returns the metrics of a run: those of its analysis, or else those of its study. Without
+// either it is not known of any which direction is better.
+func (v *Viewer) known(r *request, run *store.Run) []analyse.Metric {
+	list := v.metrics(r.Context(), run)
+	if l := r.study(v, run); list == nil && l.x != nil {
+		list = analyse.MetricsOf(l.x.Suite.Metrics, l.x.Primary, l.x.Secondary)
+	}
+	return list
+}
+
 // studied is the study of a run in one state of what it reads.
 type studied struct {
 	mu sync.Mutex
