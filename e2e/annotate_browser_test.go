@@ -1084,3 +1084,49 @@ func TestNarrowPages(t *testing.T) {
 		}
 	}
 }
+
+// holdSubmits makes a page's answers wait for their replies until it calls release.
+const holdSubmits = `(() => {
+	const ask = window.fetch, wait = new Promise(r => { window.release = () => (r(), true); });
+	window.fetch = async (...a) => { const reply = await ask(...a); if (JSON.parse(a[1].body).kind === 'submit') await wait; return reply; };
+	return true;
+})()`
+
+// Whoever goes on to another unit while an answer is on its way stays there when the reply comes:
+// what is typed never becomes an answer to the next unit.
+func TestALateReplyTakesNoFocus(t *testing.T) {
+	t.Parallel()
+	dir, study := contracts(t)
+	urls, end := startServer(t, "annotate", study, "--task", "fields", "--as", "anna")
+	p := newReader(t, urls["anna"])
+	p.open(urls["anna"] + "t/fields/")
+	p.heading()
+	is[bool](p, holdSubmits)
+	p.keys("2")
+	p.until("document.querySelector('.unit[open] input:checked')?.value === 'missing'")
+	p.submit()
+	p.until("document.querySelector('#status').textContent === 'Saving'")
+	third := "document.querySelectorAll('.unit')[2]"
+	is[bool](p, third+".querySelector('summary').focus(), "+third+".open = true")
+	p.keys("1")
+	p.until(third + ".querySelector('input:checked')?.value === 'present'")
+	is[bool](p, third+".querySelector('[data-name=value] textarea').focus(), true")
+	p.keys("Decem")
+	is[bool](p, "release()")
+	p.until("document.querySelectorAll('.unit')[0].open === false")
+	p.keys("ber 2, 2012")
+	got := is[struct {
+		Value      string
+		Here, Next bool
+		Second     int
+	}](p, `({Value: `+third+`.querySelector('[data-name=value] textarea').value, Here: `+third+`.contains(document.activeElement), Next: document.querySelectorAll('.unit')[1].open,
+		Second: document.querySelectorAll('.unit')[1].querySelectorAll('input:checked').length})`)
+	if got.Value != "December 2, 2012" || !got.Here || got.Next || got.Second > 0 {
+		t.Errorf("after the reply: %+v", got)
+	}
+	p.until("document.querySelector('#status').textContent.startsWith('Draft saved')")
+	end()
+	if n := kindsOf(t, filepath.Join(dir, "annotations", "fields", "anna.jsonl"))["submit"]; n != 1 {
+		t.Errorf("%d answers are stored, want 1", n)
+	}
+}

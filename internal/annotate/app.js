@@ -380,14 +380,17 @@ function start() {
 			opened -= event.wall_ms;
 			active += event.active_ms;
 			changed();
-			place.focus();
+			if (stayed()) place.focus();
 			status('NOT SAVED', true);
 			problem.textContent = said.error;
 		}
 
+		// stayed says that nobody went elsewhere while an answer was sent: then keys go on where they are.
+		const stayed = () => { const e = document.activeElement; return !e || e === document.body || (form.closest('.unit') ?? form).contains(e); };
+
 		// done goes on with the next unit of the text, or else with the next page.
 		async function done(said) {
-			const next = sheets.find(s => s.form.dataset.key === said.next), unit = form.closest('.unit');
+			const next = sheets.find(s => s.form.dataset.key === said.next), unit = form.closest('.unit'), focus = stayed();
 			if (!next) {
 				await Promise.all(sheets.map(s => s.flush()));
 				location.href = './';
@@ -402,8 +405,8 @@ function start() {
 			if (!said.change && said.said !== 'skipped') { form.remove(); unit.classList.add('final'); }
 			$('#heading').textContent = document.title = said.title;
 			$('#break').textContent = said.break;
-			next.open();
-			status('Saved ' + said.saved.slice(11, 19));
+			if (focus || here.form === form) next.open(focus);
+			if (!sheets.some(s => s.waits())) status('Saved ' + said.saved.slice(11, 19));
 		}
 
 		form.addEventListener('submit', e => {
@@ -446,10 +449,11 @@ function start() {
 		return {
 			form, questions, focused, mark, flush,
 			marks: () => form.isConnected ? Object.values(spans).flat() : [],
-			open() {
+			open(focus = true) {
 				const unit = form.closest('.unit');
 				unit.open = true;
 				since = performance.now();
+				if (!focus) return;
 				$('summary', unit).focus({preventScroll: true});
 				unit.scrollIntoView({block: 'nearest'});
 			},
@@ -480,6 +484,7 @@ function start() {
 				take(e.answer);
 				return true;
 			},
+			waits: () => draftTimer || drafting,
 			answered: () => kind === 'revise' && !unsaved,
 			// The last draft keeps a first answer, unless the server refused it or has not stored it; a change or a decision has none.
 			unsent: () => !sent && (sending || unsaved && (kind !== 'submit' || unkept || dirty)),
