@@ -228,6 +228,7 @@ func scoredRun(t testing.TB, db *store.DB, scores map[string][2][][]fraction, re
 	for seq := range p.Len() {
 		x := p.Trial(seq)
 		must(j.Outcome(x, eval.Outcome{Kind: eval.OK, Data: fmt.Appendf(nil, "%s says %v", x.Arm, of(x))}))
+		must(j.Judged(x, nil))
 	}
 	must(j.Close())
 	must(db.ReplaceScores(t.Context(), r, func(yield func(eval.Scored, error) bool) {

@@ -38,7 +38,7 @@ type Viewer struct {
 	studies map[string]*studied // by run
 
 	results memo[experiment.Result]
-	tallies memo[store.Tally]
+	tallies memo[progress]
 
 	standings standings
 

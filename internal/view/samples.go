@@ -16,7 +16,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/say"
-	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -128,7 +127,7 @@ type samplesData struct {
 	Rows                            []listed
 	Facets                          []facet
 	CSV, JSONL, Texts               string
-	store.Tally
+	progress
 	pager
 }
 
@@ -162,7 +161,7 @@ func (v *Viewer) showSamples(r *request, s state, x *index, all, rows []int32, t
 		data.All = r.samples(turned)
 	}
 	var err error
-	if data.Tally, err = v.tally(r.Context(), r.run); err != nil {
+	if data.progress, err = v.tally(r.Context(), r.run); err != nil {
 		return err
 	}
 	for k, t := range terms(s.q) {

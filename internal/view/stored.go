@@ -67,9 +67,39 @@ func (v *Viewer) analysis(ctx context.Context, run *store.Run) (experiment.Resul
 	})
 }
 
+// A progress is how far a run is, until its results are there.
+type progress struct {
+	store.Tally
+	Judged int  `json:"judged"`
+	Ready  bool `json:"ready"` // has results
+}
+
+// analysed is the progress of a run with results.
+func analysed(a *analyse.Analysis) progress {
+	return progress{Tally: store.Tally{Trials: a.Run.Planned, Done: a.Run.Done, Failed: a.Run.Failed}, Ready: true}
+}
+
+// Said is the progress in words, without failed trials.
+func (p progress) Said() string {
+	said := fmt.Sprintf("%d of %d", p.Done, p.Trials)
+	switch {
+	case p.Ready || p.Done < p.Trials:
+	case p.Judged < p.Trials:
+		said += fmt.Sprintf(", %d judged", p.Judged)
+	default:
+		said += ", being scored"
+	}
+	return said
+}
+
 // tally counts the trials of a run, once for all pages.
-func (v *Viewer) tally(ctx context.Context, run *store.Run) (store.Tally, error) {
-	return v.tallies.of(ctx, v, run, "", func() (store.Tally, error) { return v.DB.Tally(ctx, run) })
+func (v *Viewer) tally(ctx context.Context, run *store.Run) (progress, error) {
+	return v.tallies.of(ctx, v, run, "", func() (p progress, err error) {
+		if p.Tally, err = v.DB.Tally(ctx, run); err == nil {
+			p.Judged, p.Ready, err = v.DB.Scoring(ctx, run)
+		}
+		return p, err
+	})
 }
 
 // metrics returns the metrics of a run's analysis, primary ones first.

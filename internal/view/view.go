@@ -58,7 +58,7 @@ type Options struct {
 func New(ctx context.Context, o Options) (*Viewer, error) {
 	v := &Viewer{Options: o, ctx: ctx, mux: http.NewServeMux(), streams: make(chan struct{}, mostStreams),
 		indexes: map[string]*indexed{}, studies: map[string]*studied{}, many: manyTrials, most: mostIndexed}
-	v.results.kept, v.tallies.kept = map[string]stated[experiment.Result]{}, map[string]stated[store.Tally]{}
+	v.results.kept, v.tallies.kept = map[string]stated[experiment.Result]{}, map[string]stated[progress]{}
 	v.standings = standings{last: map[string]standing{}, next: map[string]time.Time{}, busy: map[string]chan struct{}{}}
 	var err error
 	if v.watch, err = o.DB.Watch(ctx); err != nil {
@@ -114,7 +114,7 @@ type runData struct {
 	Missing string // why there is no report
 	Running *standing
 	Scoring bool // it is being computed
-	store.Tally
+	progress
 	Samples, Judge, Command, Whole string
 }
 
@@ -128,12 +128,12 @@ func (v *Viewer) runPage(r *request) error {
 	kept, err := v.analysis(r.Context(), r.run)
 	if err == nil {
 		data.Body, err = report.Body(report.Report{Analysis: kept.Analysis, Verdict: kept.Verdict, Link: func(b report.Behind) string { return v.behind(r, kept.Analysis, b) }}, short)
-		data.Tally = store.Tally{Trials: kept.Analysis.Run.Planned, Done: kept.Analysis.Run.Done, Failed: kept.Analysis.Run.Failed}
+		data.progress = analysed(kept.Analysis)
 	}
 	if err != nil {
 		unanalysed := errors.Is(err, store.ErrNotFound)
 		data.Missing = err.Error()
-		if data.Tally, err = v.tally(r.Context(), r.run); err != nil {
+		if data.progress, err = v.tally(r.Context(), r.run); err != nil {
 			return err
 		}
 		if unanalysed {

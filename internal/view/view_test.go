@@ -660,3 +660,48 @@ func TestNextHit(t *testing.T) {
 		}
 	}
 }
+
+// A run is followed until its results are there: trials that are judged and scored say so.
+func TestEventsSayWhenResultsAreThere(t *testing.T) {
+	path := scoredStore(t, map[string][2][][]fraction{"1": {{{{"", 1}}}, {{{"", 0}}}}}).Path()
+	db, err := store.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	run, err := db.Run(t.Context(), "s-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	analysis, _, _, err := db.Analysis(t.Context(), run)
+	if err = errors.Join(err, db.DropAnalysis(t.Context(), run)); err != nil {
+		t.Fatal(err)
+	}
+	v := newViewer(t, db)
+	told := map[string]progress{}
+	next := func(want string) {
+		t.Helper()
+		if news, err := v.news(t.Context(), told); err != nil || !strings.Contains(news, want) {
+			t.Errorf("the news are %q, %v; want %q", news, err, want)
+		}
+	}
+	next(`"ready":false,"said":"2 of 2, being scored"`)
+	for _, path := range []string{"/", "/r/s-1", "/r/s-1/samples"} {
+		if page := get(t, v, path); !strings.Contains(page, `data-live="s-1" data-open>`) || !strings.Contains(page, "2 of 2, being scored") {
+			t.Errorf("%s does not follow the run: %s", path, page)
+		}
+	}
+	if err := db.SaveAnalysis(t.Context(), run, analysis, nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	next(`"ready":true,"said":"2 of 2"`)
+	if page := get(t, v, "/"); strings.Contains(page, "data-open") {
+		t.Errorf("a run with results is followed: %s", page)
+	}
+	if news, err := v.news(t.Context(), told); news != "" || err != nil {
+		t.Errorf("news without a change: %q, %v", news, err)
+	}
+	if said := (progress{Tally: store.Tally{Trials: 9, Done: 9}, Judged: 4}).Said(); said != "9 of 9, 4 judged" {
+		t.Errorf("while a run is judged its pages say %q", said)
+	}
+}
