@@ -221,6 +221,7 @@ func (v *Viewer) contest(r *request) (c contest, err error) {
 		}
 	}
 	r.run = c.A.Run
+	r.study(v, c.B.Run) // for what changed since
 	c.metric, c.known = v.metric(r, c.A, r.param("metric"), compared.Metrics...)
 	if c.Better = "better"; c.metric.NoDirection {
 		c.Better, c.metric.HigherIsBetter = "higher", true // in this order
@@ -527,10 +528,11 @@ func (v *Viewer) failings(r *request, c contest, units bool) (tables []failingTa
 			return nil, err
 		}
 		outcome, reason := s.x.column("outcome"), s.x.column("reason")
-		counts, shown := map[[2]string]int{}, units && r.study(v, s.Run).err == nil
+		l := r.study(v, s.Run)
+		counts, shown := map[[2]string]int{}, units && l.err == nil
 		for _, i := range rows {
 			counts[[2]string{outcome.word(int(i)), reason.word(int(i))}]++
-			if !shown {
+			if !shown || l.gold[s.x.trial(i).Item] { // its problems are not those of its score
 				continue
 			}
 			if x, err := v.exhibit(r, s.Run, s.x.trial(i)); err == nil {

@@ -30,6 +30,7 @@ type index struct {
 	ids     []int64
 	columns []*column
 	byName  map[string]*column
+	lacks   error // why it has no strata, nil if it has
 
 	mu     sync.Mutex
 	orders []order
@@ -203,6 +204,9 @@ func (c *column) addScore(i int, num, den float64) {
 	}
 }
 
+// changedItem is the value of every factor of an item that is not what it was.
+const changedItem = "(changed)"
+
 // addStrata adds the factors of items, which only the study knows.
 func (x *index) addStrata(items []eval.Item) {
 	item := x.column("item")
@@ -225,8 +229,11 @@ func (x *index) addStrata(items []eval.Item) {
 			continue
 		}
 		for _, id := range item.words {
-			it := byID[id]
+			it, known := byID[id]
 			value := eval.LevelOf(it.Strata, factor)
+			if !known {
+				value = changedItem
+			}
 			if value == "" && factor == "split" {
 				value = it.Split
 			}
@@ -328,6 +335,8 @@ func (v *Viewer) index(ctx context.Context, run *store.Run) (*index, error) {
 	}
 	if l != nil {
 		x.addStrata(l.items)
+	} else {
+		x.lacks = v.study(run).err
 	}
 	held.version, held.trials, held.study, held.built = version, run.Trials, l, time.Now()
 	held.last.Store(x)
@@ -398,6 +407,9 @@ func (x *index) compile(q string) (program *vm.Program, reads []*column, err err
 		var known []string
 		for _, c := range x.columns {
 			known = append(known, c.name)
+		}
+		if x.lacks != nil {
+			err = fmt.Errorf("%w\nStrata are unknown, because the study or its data changed: %w", err, x.lacks)
 		}
 		return nil, nil, bad("filter: %v\nThe names are %s. Example: arm == %q && outcome != \"ok\"", err, strings.Join(known, ", "), "a")
 	}

@@ -176,6 +176,7 @@ func (v *Viewer) pairPage(r *request) error {
 		return err
 	}
 	item := r.param("item")
+	r.item = item
 	data := pairData{contest: c, Item: shortItem(item), Metric: c.metric.Title, Neighbours: c.neighbours(r, list, item)}
 	var halves [2]map[int]*half
 	var means [2]float64

@@ -80,6 +80,7 @@ func (v *Viewer) samplesPage(r *request) error {
 	if err != nil {
 		return err
 	}
+	r.study(v, r.run) // for what changed since
 	all, err := x.order(r.Context(), s.q, s.sort)
 	wrong := ""
 	if err != nil {

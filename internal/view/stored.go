@@ -141,6 +141,8 @@ type loaded struct {
 	// Items whose input or gold is not that of the run.
 	input, gold map[string]bool
 	items       []eval.Item // whose input is
+	reworded    []string    // whose input is not
+	regraded    error       // says whose gold is not, nil if all is
 }
 
 // study loads the study of a run, again if what it reads or the run changed, or if it could not be
@@ -200,8 +202,13 @@ func (l *loaded) load(v *Viewer, run *store.Run) (err error) {
 	for _, it := range l.x.Items() {
 		l.input[it.ID] = was[it.ID].Input != it.Input
 		l.gold[it.ID] = was[it.ID].Gold != it.Gold
-		if !l.input[it.ID] {
+		if l.input[it.ID] {
+			l.reworded = append(l.reworded, it.ID)
+		} else {
 			l.items = append(l.items, it)
+		}
+		if l.gold[it.ID] && l.regraded == nil {
+			l.regraded = l.x.CheckGold(v.ctx, v.DB, &own)
 		}
 	}
 	return err

@@ -23,7 +23,9 @@ func (v *Viewer) trial(r *request) (store.Row, error) {
 	if err != nil {
 		return store.Row{}, bad("trial %q: must be a number", r.PathValue("trial"))
 	}
-	return v.DB.Row(r.Context(), r.run, id)
+	row, err := v.DB.Row(r.Context(), r.run, id)
+	r.item = row.Trial.Item
+	return row, err
 }
 
 // trialData is the page of a trial.
@@ -68,9 +70,6 @@ func (v *Viewer) trialPage(r *request) error {
 		if err == nil {
 			data.Facts = exhibit.Facts
 			data.Exhibit, err = report.Trial(exhibit, metrics)
-			if r.study(v, r.run).gold[row.Trial.Item] {
-				data.Wrong = "The gold of this item changed since it was scored: the page shows today's. `scruple score` scores again at no cost."
-			}
 		}
 		if err != nil {
 			data.Missing, data.Stored = err.Error(), indented(judged.Outcome.Data)
@@ -345,6 +344,7 @@ type itemData struct {
 // itemPage shows all trials of an item beside each other: all arms and replicates.
 func (v *Viewer) itemPage(r *request) error {
 	item := r.param("item")
+	r.item = item
 	near, _ := strconv.ParseInt(r.param("near"), 10, 64) // a hint alone
 	rows, err := v.rowsOf(r, item, near)
 	if err != nil {

@@ -125,6 +125,9 @@ func (v *Viewer) runPage(r *request) error {
 	if short {
 		data.Whole = r.link([]string{"r", r.run.ID, "report"})
 	}
+	if r.run.Trials <= readAtOnce {
+		r.study(v, r.run) // for what changed since
+	}
 	kept, err := v.analysis(r.Context(), r.run)
 	if err == nil {
 		data.Body, err = report.Body(report.Report{Analysis: kept.Analysis, Verdict: kept.Verdict, Link: func(b report.Behind) string { return v.behind(r, kept.Analysis, b) }}, short)

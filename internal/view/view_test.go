@@ -269,7 +269,8 @@ func TestLongExport(t *testing.T) {
 	}
 }
 
-// A study that changed since a run adds its strata only to the items that are the same.
+// A study that changed since a run adds its strata only to the items that are the same, and a
+// filter by one that is not known says why.
 func TestStrataOfTheStudy(t *testing.T) {
 	item := func(id, era string) eval.Item {
 		return eval.Item{ID: id, Strata: []eval.Level{{Name: "era", Value: era}}}
@@ -278,7 +279,7 @@ func TestStrataOfTheStudy(t *testing.T) {
 	for _, c := range []struct {
 		l    loaded
 		want string
-	}{{loaded{items: same}, " old new"}, {loaded{items: same, err: errors.New("other items")}, ""}} {
+	}{{loaded{items: same}, "(changed) old new"}, {loaded{items: same, err: errors.New("other items")}, ""}} {
 		v := newViewer(t, bigStore(t, 3))
 		v.studies["big-1"] = &studied{loaded: &c.l, rests: time.Now().Add(time.Hour)}
 		run, err := v.DB.Run(t.Context(), "big-1")
@@ -297,6 +298,10 @@ func TestStrataOfTheStudy(t *testing.T) {
 		}
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%+v: strata %q, want %q", c.l, got, c.want)
+		}
+		_, err = x.order(t.Context(), `era == "old"`, "")
+		if said := fmt.Sprint(err); c.l.err != nil && !strings.Contains(said, "the study or its data changed: other items") || c.l.err == nil && err != nil {
+			t.Errorf("a filter by a stratum says %s", said)
 		}
 	}
 }
