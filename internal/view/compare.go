@@ -97,11 +97,11 @@ func (s side) rows(ctx context.Context, q string) ([]int32, error) {
 
 // sums adds up the scores of each item in some rows.
 func (s side) sums(rows []int32, metric string) (map[string]*sum, error) {
-	item, c := s.x.column("item"), s.x.column(metric)
+	item, c := s.x.column("item"), s.x.titled(metric, true)
 	switch {
 	case !slices.ContainsFunc(s.x.columns, func(c *column) bool { return c.metric }):
 		return nil, bad("run %s has no scores yet", s.Run.ID)
-	case c == nil || !c.metric:
+	case c == nil:
 		return nil, bad("run %s has no scores of a metric %q", s.Run.ID, metric)
 	}
 	items := map[string]*sum{}
@@ -317,7 +317,7 @@ func (c contest) find(ctx context.Context) (found matches, list []match, err err
 		if err != nil {
 			return found, nil, err
 		}
-		if sums[i], err = s.sums(rows, identifier(c.metric.Name)); err != nil {
+		if sums[i], err = s.sums(rows, c.metric.Name); err != nil {
 			return found, nil, err
 		}
 	}
@@ -334,7 +334,7 @@ func (c contest) find(ctx context.Context) (found matches, list []match, err err
 func (v *Viewer) metric(r *request, s side, name string, preferred ...string) (analyse.Metric, []analyse.Metric) {
 	var known []analyse.Metric
 	for _, m := range v.known(r, s.Run) {
-		if c := s.x.column(identifier(m.Name)); c != nil && c.metric {
+		if s.x.titled(m.Name, true) != nil {
 			known = append(known, m)
 		}
 	}

@@ -162,7 +162,7 @@ func longTrial() eval.Exhibit {
 	return x
 }
 
-// A fraction is the score of a trial, or of a unit of it.
+// A fraction is the score of a trial, or of a unit of it, by the metric m, or that before a colon.
 type fraction struct {
 	unit string
 	num  float64
@@ -235,7 +235,11 @@ func scoredRun(t testing.TB, db *store.DB, scores map[string][2][][]fraction, re
 		for seq := range p.Len() {
 			var list []eval.Score
 			for _, f := range of(p.Trial(seq)) {
-				list = append(list, eval.Score{Replicate: p.Trial(seq).Replicate, Unit: f.unit, Metric: "m", Num: f.num, Den: 1})
+				metric, unit, named := strings.Cut(f.unit, ":")
+				if !named {
+					metric, unit = "m", f.unit
+				}
+				list = append(list, eval.Score{Replicate: p.Trial(seq).Replicate, Unit: unit, Metric: metric, Num: f.num, Den: 1})
 			}
 			if !yield(eval.Scored{Case: eval.CaseOf(p.Trial(seq), eval.Outcome{Kind: eval.OK}, nil), Scores: list}, nil) {
 				return

@@ -88,25 +88,46 @@ func (c *column) add(s string) int32 {
 
 func (x *index) column(name string) *column { return x.byName[name] }
 
-func (x *index) addColumn(c *column) *column {
-	if x.byName[c.name] != nil {
-		return nil // names of the program come first, then metrics
+// titled returns the column of a metric, or of a factor; nil if there is none. Its name is not always
+// its title in the language: see name.
+func (x *index) titled(title string, metric bool) *column {
+	i := slices.IndexFunc(x.columns, func(c *column) bool {
+		return c.title == title && c.metric == metric && (metric || c.item != nil)
+	})
+	if i < 0 {
+		return nil
 	}
+	return x.columns[i]
+}
+
+func (x *index) addColumn(c *column) *column {
 	x.columns = append(x.columns, c)
-	x.byName[c.name] = c
+	x.name(c)
 	return c
+}
+
+// name makes a column known by its name, which gets a number if another column has it: names of the
+// program come first, then metrics.
+func (x *index) name(c *column) {
+	own := c.name
+	for n := 2; x.byName[c.name] != nil; n++ {
+		c.name = fmt.Sprint(own, "_", n)
+	}
+	x.byName[c.name] = c
 }
 
 func (x *index) addText(name, title string) *column {
 	return x.addColumn(&column{name: name, title: title, lookup: map[string]int32{}, codes: make([]int32, 0, x.n)})
 }
 
-func (x *index) addNumbers(name, title string) *column {
+func (x *index) addNumbers(name, title string) *column { return x.addColumn(x.numbers(name, title)) }
+
+func (x *index) numbers(name, title string) *column {
 	c := &column{name: name, title: title, numbers: make([]float64, x.n)}
 	for i := range c.numbers {
 		c.numbers[i] = math.NaN()
 	}
-	return x.addColumn(c)
+	return c
 }
 
 // buildIndex reads the trials with the places from up to but not including to.
@@ -159,18 +180,22 @@ func buildIndex(ctx context.Context, db *store.DB, run *store.Run, from, to int)
 			metric := s.Metric
 			c := metrics[metric]
 			if c == nil {
-				c = x.addNumbers(identifier(metric), metric)
-				if c == nil {
-					c = &column{numbers: make([]float64, x.n)} // the name is taken
-				}
+				c = x.numbers(identifier(metric), metric)
 				c.metric = true
-				metrics[metric] = c
+				metrics[metric], x.columns = c, append(x.columns, c)
 			}
 			c.addScore(i, s.Num, s.Den)
 			c.units = c.units || s.Unit != ""
 		})
 		if err != nil {
 			return nil, err
+		}
+	}
+	for _, own := range []bool{true, false} { // a metric whose name is one of the language has it
+		for _, c := range x.columns {
+			if c.metric && own == (c.name == c.title) {
+				x.name(c)
+			}
 		}
 	}
 	for _, c := range metrics {
@@ -225,9 +250,6 @@ func (x *index) addStrata(items []eval.Item) {
 	}
 	for _, factor := range factors {
 		c := x.addColumn(&column{name: identifier(factor), title: factor, item: item, lookup: map[string]int32{}})
-		if c == nil {
-			continue
-		}
 		for _, id := range item.words {
 			it, known := byID[id]
 			value := eval.LevelOf(it.Strata, factor)

@@ -227,7 +227,7 @@ func (v *Viewer) halves(r *request, s side, item, metric string) (map[int]*half,
 	items := s.x.column("item")
 	code := int32(slices.Index(items.words, item))
 	rows = slices.DeleteFunc(rows, func(i int32) bool { return items.codes[i] != code })
-	sums, err := s.sums(rows, identifier(metric))
+	sums, err := s.sums(rows, metric)
 	if err != nil || len(rows) == 0 {
 		return nil, math.NaN(), err
 	}

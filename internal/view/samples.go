@@ -293,21 +293,30 @@ func (v *Viewer) heads(r *request, x *index, s state, briefs []experiment.Brief)
 	for _, c := range textColumns {
 		texts[c[0]] = slices.ContainsFunc(briefs, func(b experiment.Brief) bool { return textOf(b, c[0]) != "" })
 	}
-	metrics := v.metrics(r.Context(), r.run)
+	metrics, titles, most := v.metrics(r.Context(), r.run), map[string]string{}, shownMetrics
+	if texts["text-answer"] {
+		most = shownBesideTexts
+	}
+	var first []string
+	for k, m := range metrics {
+		if c := x.titled(m.Name, true); c != nil {
+			titles[c.name] = m.Title
+			if k < most {
+				first = append(first, c.name)
+			}
+		}
+	}
 	if len(names) == 0 {
 		names = []string{"item", "arm"}
 		if r.run.Replicates > 1 {
 			names = append(names, "rep")
 		}
-		most := shownMetrics
 		if texts["text-answer"] {
-			names, most = append(names, "text-question", "text-right", "text-answer", "text-problem", "outcome"), shownBesideTexts
+			names = append(names, "text-question", "text-right", "text-answer", "text-problem", "outcome")
 		} else {
 			names = append(names, "outcome", "reason")
 		}
-		for _, m := range metrics[:min(most, len(metrics))] {
-			names = append(names, identifier(m.Name))
-		}
+		names = append(names, first...)
 		if !texts["text-answer"] {
 			names = append(names, "tokens", "cost", "ms")
 		}
@@ -316,10 +325,6 @@ func (v *Viewer) heads(r *request, x *index, s state, briefs []experiment.Brief)
 		if (x.column(name) != nil || texts[name]) && !slices.Contains(shown, name) {
 			shown = append(shown, name)
 		}
-	}
-	titles := map[string]string{}
-	for _, m := range metrics {
-		titles[identifier(m.Name)] = m.Title
 	}
 	all := slices.Clone(shown)
 	for _, c := range x.columns {

@@ -23,6 +23,7 @@ import (
 	"errors"
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -130,7 +131,7 @@ func (v *Viewer) runPage(r *request) error {
 	}
 	kept, err := v.analysis(r.Context(), r.run)
 	if err == nil {
-		data.Body, err = report.Body(report.Report{Analysis: kept.Analysis, Verdict: kept.Verdict, Link: func(b report.Behind) string { return v.behind(r, kept.Analysis, b) }}, short)
+		data.Body, err = report.Body(report.Report{Analysis: kept.Analysis, Verdict: kept.Verdict, Link: v.behind(r, kept.Analysis)}, short)
 		data.progress = analysed(kept.Analysis)
 	}
 	if err != nil {
@@ -153,26 +154,52 @@ func (v *Viewer) runPage(r *request) error {
 	return v.render(r, "run", r.run.ID, data)
 }
 
-// behind returns the address of the trials behind a number of a report.
-func (v *Viewer) behind(r *request, a *analyse.Analysis, b report.Behind) string {
-	var terms []string
-	if b.Stratum != nil {
-		terms = append(terms, equals(identifier(b.Stratum.Name), b.Stratum.Value))
+// behind returns what makes the address of the trials behind a number of a report.
+func (v *Viewer) behind(r *request, a *analyse.Analysis) func(report.Behind) string {
+	var x *index
+	if ambiguous(a) { // else it takes no index to know a name
+		x, _ = v.indexSoon(r.Context(), r.run)
 	}
-	if b.Against != "" {
-		return r.link([]string{"c"}, "r", r.run.ID, "a", b.Arm, "s", r.run.ID, "b", b.Against, "metric", b.Metric, "q", strings.Join(terms, " && "))
-	}
-	terms = append([]string{equals("arm", b.Arm)}, terms...)
-	if b.Outcome != "" {
-		terms = append(terms, equals("outcome", b.Outcome))
-	}
-	sort := ""
-	if b.Metric != "" {
-		name := identifier(b.Metric)
-		terms, sort = append(terms, "!missing("+name+")"), name
-		if m, ok := a.Metric(b.Metric); ok && !m.HigherIsBetter {
-			sort = "-" + name
+	named := func(title string, metric bool) string {
+		if x != nil {
+			if c := x.titled(title, metric); c != nil {
+				return c.name
+			}
 		}
+		return identifier(title)
 	}
-	return r.link([]string{"r", r.run.ID, "samples"}, "q", strings.Join(terms, " && "), "sort", sort)
+	return func(b report.Behind) string {
+		var terms []string
+		if b.Stratum != nil {
+			terms = append(terms, equals(named(b.Stratum.Name, false), b.Stratum.Value))
+		}
+		if b.Against != "" {
+			return r.link([]string{"c"}, "r", r.run.ID, "a", b.Arm, "s", r.run.ID, "b", b.Against, "metric", b.Metric, "q", strings.Join(terms, " && "))
+		}
+		terms = append([]string{equals("arm", b.Arm)}, terms...)
+		if b.Outcome != "" {
+			terms = append(terms, equals("outcome", b.Outcome))
+		}
+		sort := ""
+		if b.Metric != "" {
+			name := named(b.Metric, true)
+			terms, sort = append(terms, "!missing("+name+")"), name
+			if m, ok := a.Metric(b.Metric); ok && !m.HigherIsBetter {
+				sort = "-" + name
+			}
+		}
+		return r.link([]string{"r", r.run.ID, "samples"}, "q", strings.Join(terms, " && "), "sort", sort)
+	}
+}
+
+// ambiguous reports whether two metrics or factors of an analysis have one name in filters.
+func ambiguous(a *analyse.Analysis) bool {
+	titles := map[string]string{}
+	taken := func(title, kind string) bool {
+		was, ok := titles[identifier(title)]
+		titles[identifier(title)] = kind + title
+		return ok && was != kind+title
+	}
+	return slices.ContainsFunc(a.Metrics, func(m analyse.Metric) bool { return taken(m.Name, "metric ") }) ||
+		slices.ContainsFunc(a.Estimates, func(e analyse.Estimate) bool { return e.Stratum != nil && taken(e.Stratum.Name, "factor ") })
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/plan"
+	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/store"
 )
 
@@ -708,5 +709,40 @@ func TestEventsSayWhenResultsAreThere(t *testing.T) {
 	}
 	if said := (progress{Tally: store.Tally{Trials: 9, Done: 9}, Judged: 4}).Said(); said != "9 of 9, 4 judged" {
 		t.Errorf("while a run is judged its pages say %q", said)
+	}
+}
+
+// Metrics and strata whose names differ only in signs that the language of filters lacks have
+// columns of their own, by which every page finds them.
+func TestNamesThatTheLanguageCannotTell(t *testing.T) {
+	scores := []fraction{{"sc-ore:", 0.25}, {"sc_ore:", 0.75}}
+	v := newViewer(t, scoredStore(t, map[string][2][][]fraction{"1": {{scores}, {{{"sc-ore:", 1}, {"sc_ore:", 0.5}}}}}))
+	same := []eval.Item{{ID: "1", Strata: []eval.Level{{Name: "sc.ore", Value: "x"}}}}
+	v.studies["s-1"] = &studied{loaded: &loaded{items: same}, rests: time.Now().Add(time.Hour)}
+	run, err := v.DB.Run(t.Context(), "s-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := v.index(t.Context(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, title := range map[string]string{"sc_ore": "sc_ore", "sc_ore_2": "sc-ore", "sc_ore_3": "sc.ore"} {
+		if c := x.column(name); c == nil || c.title != title {
+			t.Errorf("column %s is %+v, want %s", name, c, title)
+		}
+	}
+	for metric, want := range map[string]string{"sc-ore": "−0.75", "sc_ore": "+0.25"} {
+		page := html.UnescapeString(get(t, v, "/c?r=s-1&a=a&b=b&metric="+metric))
+		if !strings.Contains(page, ">"+want+"<") {
+			t.Errorf("by %s the difference is not %s: %s", metric, want, page)
+		}
+	}
+	a := &analyse.Analysis{Metrics: []analyse.Metric{{Name: "sc-ore"}, {Name: "sc_ore"}}}
+	link := v.behind(&request{Request: httptest.NewRequest("GET", "/", nil), run: run, studies: map[string]*loaded{}}, a)
+	for metric, want := range map[string]string{"sc-ore": "missing%28sc_ore_2%29", "sc_ore": "missing%28sc_ore%29"} {
+		if got := link(report.Behind{Arm: "a", Metric: metric, Stratum: &eval.Level{Name: "sc.ore", Value: "x"}}); !strings.Contains(got, want) || !strings.Contains(got, "sc_ore_3+") {
+			t.Errorf("behind %s is %s", metric, got)
+		}
 	}
 }
