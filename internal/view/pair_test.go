@@ -53,6 +53,12 @@ func TestPairShowsAllReplicates(t *testing.T) {
 			t.Errorf("the page has no %q", words)
 		}
 	}
+	filtered := get(t, v, list[0]+"&q=rep+%3D%3D+3")
+	for _, words := range []string{`<b class="bad">−1</b>`, "mean of the replicates that <code>rep == 3</code> selects", "<b>Replicate 1</b>"} {
+		if !strings.Contains(filtered, words) {
+			t.Errorf("with a filter the page has no %q: %s", words, filtered)
+		}
+	}
 	if !strings.Contains(get(t, v, "/r/s-1/t/1"), "· replicate 1</span>") {
 		t.Error("a trial does not say which replicate it is")
 	}
