@@ -122,7 +122,7 @@ func (v *Viewer) allSamples(r *request, s state) error {
 // samplesData is the page of a list of trials.
 type samplesData struct {
 	Query, Sort, Cols, Count, Wrong string
-	Text, All                       string // what is searched for, and the list without a search
+	Text, All, Export               string // what is searched for, the list without a search, and how many that has
 	Terms                           []choice
 	Heads                           []head
 	Rows                            []listed
@@ -152,6 +152,7 @@ func (v *Viewer) showSamples(r *request, s state, x *index, all, rows []int32, t
 	if s.text == "" {
 		data.pager = newPager(s.page, total, rowsPerPage, func(page int) string { return r.samples(s.at(page)) })
 	} else {
+		data.Export = describe(len(all), r.run.Trials)
 		turned := s
 		data.Count = fmt.Sprintf("%d found in trials %d to %d of %d", len(rows), min(s.from+1, total), total, len(all))
 		turned.from, turned.page = total, 1

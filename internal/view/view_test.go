@@ -640,6 +640,9 @@ func TestNextHit(t *testing.T) {
 	v := newViewer(t, scoredStore(t, scores))
 	absolute := func(link string) string { return "/" + strings.TrimLeft(html.UnescapeString(link), "./") }
 	list := get(t, v, "/r/s-1/samples?text=u+7")
+	if !strings.Contains(list, "Export 12 trials, with the text or without it: ") || strings.Contains(list, "Export this list") {
+		t.Errorf("an export of all trials is called one of those found: %s", list)
+	}
 	hits := regexp.MustCompile(`<th scope="row"><a href="([^"]*)">`).FindAllStringSubmatch(list, -1)
 	if len(hits) != 2 {
 		t.Fatalf("%d trials are found: %s", len(hits), list)
