@@ -611,6 +611,7 @@ func (v *Viewer) units(ctx context.Context, m match, metric string) (list []unit
 	if !m.a.units && !m.b.units {
 		return nil, nil
 	}
+	at := map[string]int{} // in list
 	for _, of := range []*sum{m.a, m.b} {
 		selected := map[int64]bool{}
 		for _, id := range of.ids {
@@ -622,9 +623,10 @@ func (v *Viewer) units(ctx context.Context, m match, metric string) (list []unit
 					if s.Metric != metric || s.Unit == "" || s.Unscored != "" || s.Row != nil {
 						return
 					}
-					k := slices.IndexFunc(list, func(u unitMatch) bool { return u.name == s.Unit })
-					if k < 0 {
+					k, known := at[s.Unit]
+					if !known {
 						k = len(list)
+						at[s.Unit] = k
 						list = append(list, unitMatch{name: s.Unit})
 					}
 					to := &list[k].a

@@ -113,15 +113,22 @@ func sidesOf(list []edit) (a, b []edit) {
 // sameUnits pairs the rows of two trials by unit. A unit that only one has stays, with an
 // empty row of the other; of several rows of a unit the first belong together.
 func sameUnits(a, b []eval.ExhibitRow) (pairs [][2]eval.ExhibitRow) {
+	rest := map[string][]int{} // places in b of the rows of a unit that have none of a yet; there can be thousands
+	for i, o := range b {
+		rest[o.Unit] = append(rest[o.Unit], i)
+	}
+	paired := make([]bool, len(b))
 	for _, row := range a {
 		pairs = append(pairs, [2]eval.ExhibitRow{row})
-		if i := slices.IndexFunc(b, func(o eval.ExhibitRow) bool { return o.Unit == row.Unit }); i >= 0 {
-			pairs[len(pairs)-1][1] = b[i]
-			b = slices.Delete(slices.Clone(b), i, i+1)
+		if own := rest[row.Unit]; len(own) > 0 {
+			pairs[len(pairs)-1][1] = b[own[0]]
+			paired[own[0]], rest[row.Unit] = true, own[1:]
 		}
 	}
-	for _, o := range b {
-		pairs = append(pairs, [2]eval.ExhibitRow{{}, o})
+	for i, o := range b {
+		if !paired[i] {
+			pairs = append(pairs, [2]eval.ExhibitRow{{}, o})
+		}
 	}
 	return pairs
 }

@@ -6,10 +6,12 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/store"
@@ -172,5 +174,27 @@ func TestCompareKnowsTheDirection(t *testing.T) {
 			}
 		}
 		delete(v.studies, "s-1") // it has no bench to close
+	}
+}
+
+// An answer can have thousands of values: pairing them takes no time.
+func TestManyUnits(t *testing.T) {
+	var rows []eval.ExhibitRow
+	var scores []eval.Score
+	for i := range 100_000 {
+		rows = append(rows, eval.ExhibitRow{Unit: strings.Repeat("field ", i%3) + strconv.Itoa(i)})
+		scores = append(scores, eval.Score{Unit: rows[i].Unit, Num: 1, Den: 1})
+	}
+	back := slices.Clone(rows)
+	slices.Reverse(back)
+	began := time.Now()
+	if pairs := sameUnits(rows, back); len(pairs) != len(rows) || pairs[0][1].Unit != rows[0].Unit {
+		t.Errorf("%d pairs of %d", len(pairs), len(rows))
+	}
+	if units := unitsOf([]itemTrial{{rows: rows, scores: scores}}, analyse.Metric{}); len(units) != len(rows) {
+		t.Errorf("%d units of %d", len(units), len(rows))
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("100,000 values take %v", took)
 	}
 }

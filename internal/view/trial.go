@@ -427,10 +427,12 @@ func (v *Viewer) itemTrial(r *request, row store.Row, metric string) (itemTrial,
 // unitsOf are the rows of the page, in the order of the first trial that has each.
 func unitsOf(trials []itemTrial, metric analyse.Metric) []itemUnit {
 	var units []itemUnit
+	at := map[string]int{} // in units
 	add := func(column int, unit, gold string) *itemCell {
-		i := slices.IndexFunc(units, func(u itemUnit) bool { return u.Unit == unit })
-		if i < 0 {
+		i, known := at[unit]
+		if !known {
 			i = len(units)
+			at[unit] = i
 			units = append(units, itemUnit{Unit: unit, Gold: gold, Cells: make([]itemCell, len(trials))})
 		}
 		return &units[i].Cells[column]
