@@ -515,13 +515,22 @@ func TestHeldKeysOfAnnotation(t *testing.T) {
 	must(t, err)
 	// A second press at once must not submit the next subject, which nobody has read. On a slow machine
 	// the page is loaded again until there is time for it.
-	for !is[bool](p, "performance.now() < 900 && (document.querySelector('form.answer').requestSubmit(), true)") {
+	reload := func() {
 		must(t, chromedp.Do(p.ctx, chromedp.Reload()))
 		p.until("!window.stayed && document.activeElement.id === 'heading'")
 		is[bool](p, "window.stayed = true")
 	}
-
+	atOnce := func() {
+		for !is[bool](p, "performance.now() < 900 && (document.querySelector('form.answer').requestSubmit(), true)") {
+			reload()
+		}
+	}
+	atOnce()
 	p.press("1")
+	p.until("document.querySelector('#status').textContent.startsWith('Draft saved')")
+	reload() // neither the draft of an earlier visit
+	atOnce()
+
 	p.press("s")
 	p.keys("it is too long")
 	p.submit()
@@ -1082,5 +1091,127 @@ func TestNarrowPages(t *testing.T) {
 		if over := is[int](p, "(r => r.scrollWidth - r.clientWidth)(document.querySelector('.scroll'))"); over > 0 {
 			t.Errorf("at %d pixels the list is %d too wide", width, over)
 		}
+	}
+}
+
+// Notes are saved when all of them are: not if one is still on its way, or was refused, and whoever
+// leaves at once does not lose the last words.
+func TestNotesAreSavedBeforeTheySaySo(t *testing.T) {
+	t.Parallel()
+	_, study := panelStudy(t)
+	urls, _ := startServer(t, "annotate", study, "--task", "practice", "--as", "anna")
+	p := newReader(t, urls["anna"])
+	open := func() {
+		p.open(urls["anna"] + "t/practice/notes")
+		p.until("document.querySelectorAll('#notes textarea').length > 1")
+	}
+	write := func(area int, text string) {
+		is[bool](p, fmt.Sprintf("document.querySelectorAll('#notes textarea')[%d].focus(), true", area))
+		p.keys(text)
+	}
+	leaves := func() bool {
+		return is[bool](p, "dispatchEvent(new Event('beforeunload', {cancelable: true}))")
+	}
+	status := "document.querySelector('#status').textContent"
+	open()
+	is[bool](p, `(() => {
+		const ask = window.fetch;
+		window.held = [];
+		window.fetch = async (...a) => { const reply = window.refuse ? new Response('{"error": "full"}', {status: 500}) : await ask(...a); await new Promise(r => held.push(r)); return reply; };
+		return true;
+	})()`)
+	write(0, "first")
+	p.until("held.length === 1")
+	write(1, "second")
+	is[bool](p, "held[0](), true")
+	time.Sleep(100 * time.Millisecond)
+	if got := is[string](p, status); got != "Not saved yet" {
+		t.Errorf("with one of two notes stored the page says %q", got)
+	}
+	p.until("held.length === 2")
+	if leaves() {
+		t.Error("the page can be left while a note is on its way")
+	}
+	write(1, " thought") // while its first words are on their way
+	is[bool](p, "held[1](), true")
+	p.until("held.length === 3")
+	if got := is[string](p, status); got != "Not saved yet" {
+		t.Errorf("with half a note stored the page says %q", got)
+	}
+	is[bool](p, "held[2](), true")
+	p.until(status + ".startsWith('Saved')")
+	if !leaves() {
+		t.Error("a page whose notes are stored cannot be left")
+	}
+	is[bool](p, "window.refuse = true")
+	write(0, "!")
+	p.until("held.length === 4")
+	is[bool](p, "window.refuse = false, held[3](), true")
+	p.until(status + " === 'full'")
+	write(1, "!")
+	p.until("held.length === 5")
+	is[bool](p, "held[4](), true")
+	time.Sleep(100 * time.Millisecond)
+	if got := is[string](p, status); got != "Not saved yet" || leaves() {
+		t.Errorf("with a refused note the page says %q", got)
+	}
+	write(0, "?")
+	p.until("held.length === 6")
+	is[bool](p, "held[5](), true")
+	p.until(status + ".startsWith('Saved')")
+
+	open() // fetch as it was
+	write(1, "?")
+	open()
+	p.until("document.querySelectorAll('#notes textarea')[1].value === '?second thought!'")
+	if got := is[string](p, "document.querySelector('#notes textarea').value"); got != "first!?" {
+		t.Errorf("the first note is %q", got)
+	}
+	p.content("notes")
+}
+
+// holdSubmits makes a page's answers wait for their replies until it calls release.
+const holdSubmits = `(() => {
+	const ask = window.fetch, wait = new Promise(r => { window.release = () => (r(), true); });
+	window.fetch = async (...a) => { const reply = await ask(...a); if (JSON.parse(a[1].body).kind === 'submit') await wait; return reply; };
+	return true;
+})()`
+
+// Whoever goes on to another unit while an answer is on its way stays there when the reply comes:
+// what is typed never becomes an answer to the next unit.
+func TestALateReplyTakesNoFocus(t *testing.T) {
+	t.Parallel()
+	dir, study := contracts(t)
+	urls, end := startServer(t, "annotate", study, "--task", "fields", "--as", "anna")
+	p := newReader(t, urls["anna"])
+	p.open(urls["anna"] + "t/fields/")
+	p.heading()
+	is[bool](p, holdSubmits)
+	p.keys("2")
+	p.until("document.querySelector('.unit[open] input:checked')?.value === 'missing'")
+	p.submit()
+	p.until("document.querySelector('#status').textContent === 'Saving'")
+	third := "document.querySelectorAll('.unit')[2]"
+	is[bool](p, third+".querySelector('summary').focus(), "+third+".open = true")
+	p.keys("1")
+	p.until(third + ".querySelector('input:checked')?.value === 'present'")
+	is[bool](p, third+".querySelector('[data-name=value] textarea').focus(), true")
+	p.keys("Decem")
+	is[bool](p, "release()")
+	p.until("document.querySelectorAll('.unit')[0].open === false")
+	p.keys("ber 2, 2012")
+	got := is[struct {
+		Value      string
+		Here, Next bool
+		Second     int
+	}](p, `({Value: `+third+`.querySelector('[data-name=value] textarea').value, Here: `+third+`.contains(document.activeElement), Next: document.querySelectorAll('.unit')[1].open,
+		Second: document.querySelectorAll('.unit')[1].querySelectorAll('input:checked').length})`)
+	if got.Value != "December 2, 2012" || !got.Here || got.Next || got.Second > 0 {
+		t.Errorf("after the reply: %+v", got)
+	}
+	p.until("document.querySelector('#status').textContent.startsWith('Draft saved')")
+	end()
+	if n := kindsOf(t, filepath.Join(dir, "annotations", "fields", "anna.jsonl"))["submit"]; n != 1 {
+		t.Errorf("%d answers are stored, want 1", n)
 	}
 }

@@ -51,6 +51,16 @@ func reportInABrowser(t *testing.T, example string) {
 	}
 	r.width(390)
 	r.fits(page)
+	if example == "contracts" { // a print has all samples, whatever the filter
+		is[bool](r, `(() => { const f = document.getElementById('filter'); f.elements.rank.value = 'best'; return f.dispatchEvent(new Event('change')); })()`)
+		seen := "[...document.querySelectorAll('.sample')].filter(s => s.checkVisibility()).length"
+		few := is[int](r, seen)
+		_, err := chromedp.Call(r.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+		must(t, err)
+		if all := count(".sample"); few == 0 || few == all || is[int](r, seen) != all {
+			t.Errorf("of %d samples the filter shows %d, and a print has %d", all, few, is[int](r, seen))
+		}
+	}
 	r.content(page)
 }
 

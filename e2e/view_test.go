@@ -430,6 +430,15 @@ done
 	if got := streams(run); got != "opened closed opened " {
 		t.Errorf("a page of a run in progress that is hidden and shown again has a stream: %q", got)
 	}
+	if got := is[string](run, `(() => {
+		window.EventSource = class { constructor() { window.stream = this; } close() {} static CLOSED = 2; };
+		document.dispatchEvent(new Event('visibilitychange'));
+		stream.readyState = 2;
+		stream.onerror();
+		return document.getElementById('said').textContent;
+	})()`); !strings.Contains(got, "does not follow the run") {
+		t.Errorf("a page that is refused a stream says %q", got)
+	}
 	run.open(base + "r/contracts-2")
 	var ended time.Time
 	done := make(chan error, 1)

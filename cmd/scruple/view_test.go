@@ -318,8 +318,31 @@ func TestViewFollowsTheStudy(t *testing.T) {
 		t.Fatal(err)
 	}
 	until("with other gold", page, func(text string) bool { return strings.Contains(text, "Bergen") && strings.Contains(text, changed) })
+	item := []string{"/r/qa-1/i?item=capital-norway", "/c/item?r=qa-1&item=capital-norway"}
+	many := []string{"/r/qa-1", "/r/qa-1/samples", "/r/qa-1/samples?q=rep+%3D%3D+1", "/c?r=qa-1"}
+	for _, page := range item {
+		until("with other gold", page, has(changed))
+	}
+	for _, page := range many {
+		until("with other gold", page, has("the gold of 1 item changed since run qa-1 was scored: capital-norway"))
+	}
+	until("with other gold", "/c?r=qa-1&q=item+%3D%3D+%22capital-norway%22", func(text string) bool {
+		return strings.Contains(text, "A better") && !strings.Contains(text, "By problem")
+	})
 	if code, _, errs := cli(t, "score", study); code != 0 {
 		t.Fatal(errs)
 	}
-	until("scored again", page, func(text string) bool { return strings.Contains(text, "Bergen") && !strings.Contains(text, changed) })
+	for _, page := range append(append(item, many...), page) {
+		until("scored again", page, func(text string) bool {
+			return !strings.Contains(text, changed) && !strings.Contains(text, "changed since run")
+		})
+	}
+	now = strings.ReplaceAll(now, "Norway", "the Norwegians")
+	if err := os.WriteFile(data, []byte(now), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range many {
+		until("with another question", page, has("The data of 1 item changed since run qa-1 asked: capital-norway"))
+	}
+	until("with another question", "/r/qa-1/samples?q=group+%3D%3D+%22%28changed%29%22", has(" of 420 trials"))
 }

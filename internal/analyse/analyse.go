@@ -137,12 +137,17 @@ func (c *Collector) tables(a *Analysis, q Question, from Sources) error {
 }
 
 func (c *Collector) metrics(q Question) []Metric {
+	return MetricsOf(c.suite.Metrics, q.Primary, q.Secondary)
+}
+
+// MetricsOf describes metrics, primary and secondary ones first.
+func MetricsOf(metrics []eval.Metric, primary, secondary []string) []Metric {
 	var list []Metric
-	for _, m := range c.suite.Metrics {
+	for _, m := range metrics {
 		rank := "other"
-		if slices.Contains(q.Primary, m.Name) {
+		if slices.Contains(primary, m.Name) {
 			rank = "primary"
-		} else if slices.Contains(q.Secondary, m.Name) {
+		} else if slices.Contains(secondary, m.Name) {
 			rank = "secondary"
 		}
 		list = append(list, Metric{Name: m.Name, Title: m.Title, Doc: m.Doc, Formula: m.Formula, Min: Number(m.Min), Max: Number(m.Max),

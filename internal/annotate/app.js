@@ -64,22 +64,41 @@ function sentences(count, text) {
 }
 
 // Notes are saved while they are written, each with its last text.
-const notes = $('#notes');
-for (const area of notes ? all('textarea', notes) : []) {
-	let timer = 0, busy = false, dirty = false;
-	const save = async () => {
-		if (busy) { dirty = true; return; }
-		busy = true;
-		dirty = false;
+const notes = $('#notes'), areas = notes ? all('textarea', notes).map(note) : [];
+for (const leaving of ['beforeunload', 'pagehide']) addEventListener(leaving, e => { if (areas.filter(a => !a.leave()).length) e.preventDefault(); });
+
+function note(area) {
+	let timer = 0, stored = area.value, sending = null, refused = null, failed = false, kept = false;
+	const unsaved = () => area.value !== stored;
+	async function save(leaving) {
+		clearTimeout(timer);
+		timer = 0;
+		if (sending !== null) return; // it goes on with the last text
+		const text = sending = area.value;
+		const packed = pack({id: newID(), task: notes.dataset.task, kind: 'note', key: area.dataset.key, topic: area.dataset.topic, reason: text}, leaving);
+		kept = packed.keepalive;
+		let wait = 0;
 		try {
-			const {ok, said} = await post(notes.dataset.event, {id: newID(), task: notes.dataset.task, kind: 'note', key: area.dataset.key, topic: area.dataset.topic, reason: area.value});
-			if (ok) status('Saved ' + said.saved.slice(11, 19)); else status(said.error, true);
-		} catch { status('NOT SAVED: the server does not answer', true); dirty = true; }
-		busy = false;
-		if (dirty) timer = setTimeout(save, 2000);
+			const {ok, said} = await deliver(notes.dataset.event, packed);
+			failed = false;
+			if (ok) stored = text; else refused = text;
+			if (!ok) status(said.error, true); else if (!areas.some(a => a.unsaved())) status('Saved ' + said.saved.slice(11, 19));
+		} catch {
+			status('NOT SAVED: the server does not answer', true);
+			[failed, wait] = [true, 2000];
+		}
+		sending = null;
+		if (unsaved() && area.value !== refused) timer ||= setTimeout(save, wait);
+	}
+	area.addEventListener('input', () => { status('Not saved yet', true); refused = null; clearTimeout(timer); timer = setTimeout(save, 600); });
+	return {
+		unsaved,
+		// leave sends the last text if it can, and says whether nothing is lost with the page.
+		leave() {
+			if (unsaved() && area.value !== refused) save(true);
+			return !unsaved() || sending === area.value && kept && !failed;
+		},
 	};
-	area.addEventListener('input', () => { status('Not saved yet', true); clearTimeout(timer); timer = setTimeout(save, 600); });
-	addEventListener('beforeunload', e => { if ($('#status').classList.contains('unsaved')) e.preventDefault(); });
 }
 
 const forms = all('form.answer');
@@ -380,14 +399,17 @@ function start() {
 			opened -= event.wall_ms;
 			active += event.active_ms;
 			changed();
-			place.focus();
+			if (stayed()) place.focus();
 			status('NOT SAVED', true);
 			problem.textContent = said.error;
 		}
 
+		// stayed says that nobody went elsewhere while an answer was sent: then keys go on where they are.
+		const stayed = () => { const e = document.activeElement; return !e || e === document.body || (form.closest('.unit') ?? form).contains(e); };
+
 		// done goes on with the next unit of the text, or else with the next page.
 		async function done(said) {
-			const next = sheets.find(s => s.form.dataset.key === said.next), unit = form.closest('.unit');
+			const next = sheets.find(s => s.form.dataset.key === said.next), unit = form.closest('.unit'), focus = stayed();
 			if (!next) {
 				await Promise.all(sheets.map(s => s.flush()));
 				location.href = './';
@@ -402,14 +424,14 @@ function start() {
 			if (!said.change && said.said !== 'skipped') { form.remove(); unit.classList.add('final'); }
 			$('#heading').textContent = document.title = said.title;
 			$('#break').textContent = said.break;
-			next.open();
-			status('Saved ' + said.saved.slice(11, 19));
+			if (focus || here.form === form) next.open(focus);
+			if (!sheets.some(s => s.waits())) status('Saved ' + said.saved.slice(11, 19));
 		}
 
 		form.addEventListener('submit', e => {
 			e.preventDefault();
 			// A key or button that is pressed twice was for the subject before: this one is not read yet.
-			if (kind === 'submit' && !unsaved && !Object.keys(read()).length && performance.now() - since < 1000) status('Nothing was sent, as this has just opened: submit again', true);
+			if (kind === 'submit' && !unsaved && performance.now() - since < 1000) status('Nothing was sent, as this has just opened: submit again', true);
 			else submit(kind, read(), $('textarea', why).value);
 		});
 		form.addEventListener('input', e => { if (!e.target.closest('.skip, .narrow-options')) changed(); });
@@ -446,10 +468,11 @@ function start() {
 		return {
 			form, questions, focused, mark, flush,
 			marks: () => form.isConnected ? Object.values(spans).flat() : [],
-			open() {
+			open(focus = true) {
 				const unit = form.closest('.unit');
 				unit.open = true;
 				since = performance.now();
+				if (!focus) return;
 				$('summary', unit).focus({preventScroll: true});
 				unit.scrollIntoView({block: 'nearest'});
 			},
@@ -480,6 +503,7 @@ function start() {
 				take(e.answer);
 				return true;
 			},
+			waits: () => draftTimer || drafting,
 			answered: () => kind === 'revise' && !unsaved,
 			// The last draft keeps a first answer, unless the server refused it or has not stored it; a change or a decision has none.
 			unsent: () => !sent && (sending || unsaved && (kind !== 'submit' || unkept || dirty)),

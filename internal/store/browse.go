@@ -131,6 +131,17 @@ func (db *DB) Tally(ctx context.Context, run *Run) (Tally, error) {
 		FROM trials t LEFT JOIN outcomes o ON o.trial = t.id WHERE `+inPlan, run)
 }
 
+// Scoring returns how many trials of a run were judged, and whether its results are there.
+func (db *DB) Scoring(ctx context.Context, run *Run) (judged int, analysed bool, err error) {
+	type row struct {
+		Judged   int
+		Analysed bool
+	}
+	r, err := one[row](ctx, db, `SELECT count(j.trial), EXISTS (SELECT 1 FROM analyses a WHERE a.run = ?)
+		FROM trials t LEFT JOIN judged j ON j.trial = t.id WHERE `+inPlan, run.N, run)
+	return r.Judged, r.Analysed, err
+}
+
 // A Watch notices that a store was changed by this or another process.
 type Watch struct {
 	// Version returns a number that changes with every change of the store.

@@ -97,11 +97,11 @@ func (s side) rows(ctx context.Context, q string) ([]int32, error) {
 
 // sums adds up the scores of each item in some rows.
 func (s side) sums(rows []int32, metric string) (map[string]*sum, error) {
-	item, c := s.x.column("item"), s.x.column(metric)
+	item, c := s.x.column("item"), s.x.titled(metric, true)
 	switch {
 	case !slices.ContainsFunc(s.x.columns, func(c *column) bool { return c.metric }):
 		return nil, bad("run %s has no scores yet", s.Run.ID)
-	case c == nil || !c.metric:
+	case c == nil:
 		return nil, bad("run %s has no scores of a metric %q", s.Run.ID, metric)
 	}
 	items := map[string]*sum{}
@@ -180,6 +180,7 @@ type contest struct {
 	metric analyse.Metric
 	known  []analyse.Metric
 	All    string // not empty: equal items too
+	Better string // what a side is that is ahead: "better" or, where it is not known whether that is better, "higher"
 	// Reworded counts the items whose input or gold differs between the runs.
 	Reworded int
 }
@@ -220,7 +221,11 @@ func (v *Viewer) contest(r *request) (c contest, err error) {
 		}
 	}
 	r.run = c.A.Run
-	c.metric, c.known = v.metric(r.Context(), c.A, r.param("metric"), compared.Metrics...)
+	r.study(v, c.B.Run) // for what changed since
+	c.metric, c.known = v.metric(r, c.A, r.param("metric"), compared.Metrics...)
+	if c.Better = "better"; c.metric.NoDirection {
+		c.Better, c.metric.HigherIsBetter = "higher", true // in this order
+	}
 	c.All = r.param("all")
 	return c, nil
 }
@@ -290,6 +295,14 @@ func (c contest) params(more ...string) []string {
 	return append([]string{"r", c.A.Run.ID, "a", c.A.Arm, "s", c.B.Run.ID, "b", c.B.Arm, "metric", c.metric.Name, "q", c.q, "all", c.All, "sort", c.sort, "page", above(c.page, 1)}, more...)
 }
 
+// Tone is the colour of a difference on which A is worse or better.
+func (c contest) Tone(worse int) string {
+	if c.metric.NoDirection {
+		return ""
+	}
+	return map[int]string{1: "bad", -1: "good"}[worse]
+}
+
 // list is the address of the list of the comparison in a state.
 func (c contest) list(r *request, in state, more ...string) string {
 	c.state = in
@@ -304,7 +317,7 @@ func (c contest) find(ctx context.Context) (found matches, list []match, err err
 		if err != nil {
 			return found, nil, err
 		}
-		if sums[i], err = s.sums(rows, identifier(c.metric.Name)); err != nil {
+		if sums[i], err = s.sums(rows, c.metric.Name); err != nil {
 			return found, nil, err
 		}
 	}
@@ -318,17 +331,17 @@ func (c contest) find(ctx context.Context) (found matches, list []match, err err
 
 // metric returns the metric to compare by: the given one, or the first that has scores, of those
 // that are preferred or of all.
-func (v *Viewer) metric(ctx context.Context, s side, name string, preferred ...string) (analyse.Metric, []analyse.Metric) {
+func (v *Viewer) metric(r *request, s side, name string, preferred ...string) (analyse.Metric, []analyse.Metric) {
 	var known []analyse.Metric
-	for _, m := range v.metrics(ctx, s.Run) {
-		if c := s.x.column(identifier(m.Name)); c != nil && c.metric {
+	for _, m := range v.known(r, s.Run) {
+		if s.x.titled(m.Name, true) != nil {
 			known = append(known, m)
 		}
 	}
 	if len(known) == 0 {
 		for _, c := range s.x.columns {
 			if c.metric {
-				known = append(known, analyse.Metric{Name: c.title, Title: c.title, HigherIsBetter: true})
+				known = append(known, analyse.Metric{Name: c.title, Title: c.title, NoDirection: true})
 			}
 		}
 	}
@@ -338,7 +351,7 @@ func (v *Viewer) metric(ctx context.Context, s side, name string, preferred ...s
 		}
 	}
 	if name != "" || len(known) == 0 {
-		return analyse.Metric{Name: name, Title: name, HigherIsBetter: true}, known
+		return analyse.Metric{Name: name, Title: name, NoDirection: true}, known
 	}
 	for _, name := range preferred {
 		if i := slices.IndexFunc(known, func(m analyse.Metric) bool { return m.Name == name }); i >= 0 {
@@ -446,7 +459,7 @@ func (v *Viewer) comparePage(r *request) error {
 		data.Heads = append(data.Heads, c.head(h[0], h[1], h[0] != "item", func(by state) string { return c.list(r, by) }))
 	}
 	for _, m := range list[first:min(first+comparedPerPage, len(list))] {
-		row := compared{Item: m.item, A: number(m.a.mean()), B: number(m.b.mean()), Delta: signed(m.diff()), Tone: map[int]string{1: "bad", -1: "good"}[m.worse],
+		row := compared{Item: m.item, A: number(m.a.mean()), B: number(m.b.mean()), Delta: signed(m.diff()), Tone: c.Tone(m.worse),
 			Href: r.link([]string{"c", "item"}, c.params("item", m.item)...)}
 		if m.worse != 0 {
 			if row.Changed, err = v.changed(r.Context(), m, c.metric.Name); err != nil {
@@ -515,10 +528,11 @@ func (v *Viewer) failings(r *request, c contest, units bool) (tables []failingTa
 			return nil, err
 		}
 		outcome, reason := s.x.column("outcome"), s.x.column("reason")
-		counts, shown := map[[2]string]int{}, units && r.study(v, s.Run).err == nil
+		l := r.study(v, s.Run)
+		counts, shown := map[[2]string]int{}, units && l.err == nil
 		for _, i := range rows {
 			counts[[2]string{outcome.word(int(i)), reason.word(int(i))}]++
-			if !shown {
+			if !shown || l.gold[s.x.trial(i).Item] { // its problems are not those of its score
 				continue
 			}
 			if x, err := v.exhibit(r, s.Run, s.x.trial(i)); err == nil {
@@ -597,6 +611,7 @@ func (v *Viewer) units(ctx context.Context, m match, metric string) (list []unit
 	if !m.a.units && !m.b.units {
 		return nil, nil
 	}
+	at := map[string]int{} // in list
 	for _, of := range []*sum{m.a, m.b} {
 		selected := map[int64]bool{}
 		for _, id := range of.ids {
@@ -608,9 +623,10 @@ func (v *Viewer) units(ctx context.Context, m match, metric string) (list []unit
 					if s.Metric != metric || s.Unit == "" || s.Unscored != "" || s.Row != nil {
 						return
 					}
-					k := slices.IndexFunc(list, func(u unitMatch) bool { return u.name == s.Unit })
-					if k < 0 {
+					k, known := at[s.Unit]
+					if !known {
 						k = len(list)
+						at[s.Unit] = k
 						list = append(list, unitMatch{name: s.Unit})
 					}
 					to := &list[k].a

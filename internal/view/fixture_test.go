@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http/httptest"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/plan"
@@ -160,14 +162,14 @@ func longTrial() eval.Exhibit {
 	return x
 }
 
-// A fraction is the score of a trial, or of a unit of it.
+// A fraction is the score of a trial, or of a unit of it, by the metric m, or that before a colon.
 type fraction struct {
 	unit string
 	num  float64
 }
 
-// scoredStore has a run of two arms, a and b, with the scores of each replicate of each item by
-// the metric m, and answers that name arm and score.
+// scoredStore has an analysed run of two arms, a and b, with the scores of each replicate of each
+// item by the metric m, of which higher is better, and answers that name arm and score.
 func scoredStore(t testing.TB, scores map[string][2][][]fraction, reworded ...string) *store.DB {
 	t.Helper()
 	must := func(err error) {
@@ -226,17 +228,24 @@ func scoredRun(t testing.TB, db *store.DB, scores map[string][2][][]fraction, re
 	for seq := range p.Len() {
 		x := p.Trial(seq)
 		must(j.Outcome(x, eval.Outcome{Kind: eval.OK, Data: fmt.Appendf(nil, "%s says %v", x.Arm, of(x))}))
+		must(j.Judged(x, nil))
 	}
 	must(j.Close())
 	must(db.ReplaceScores(t.Context(), r, func(yield func(eval.Scored, error) bool) {
 		for seq := range p.Len() {
 			var list []eval.Score
 			for _, f := range of(p.Trial(seq)) {
-				list = append(list, eval.Score{Replicate: p.Trial(seq).Replicate, Unit: f.unit, Metric: "m", Num: f.num, Den: 1})
+				metric, unit, named := strings.Cut(f.unit, ":")
+				if !named {
+					metric, unit = "m", f.unit
+				}
+				list = append(list, eval.Score{Replicate: p.Trial(seq).Replicate, Unit: unit, Metric: metric, Num: f.num, Den: 1})
 			}
 			if !yield(eval.Scored{Case: eval.CaseOf(p.Trial(seq), eval.Outcome{Kind: eval.OK}, nil), Scores: list}, nil) {
 				return
 			}
 		}
 	}))
+	analysis, err := json.Marshal(analyse.Analysis{Format: analyse.Format, Metrics: []analyse.Metric{{Name: "m", Title: "m", HigherIsBetter: true}}})
+	must(errors.Join(err, db.SaveAnalysis(t.Context(), r, analysis, nil, "")))
 }

@@ -30,6 +30,7 @@ type index struct {
 	ids     []int64
 	columns []*column
 	byName  map[string]*column
+	lacks   error // why it has no strata, nil if it has
 
 	mu     sync.Mutex
 	orders []order
@@ -87,25 +88,46 @@ func (c *column) add(s string) int32 {
 
 func (x *index) column(name string) *column { return x.byName[name] }
 
-func (x *index) addColumn(c *column) *column {
-	if x.byName[c.name] != nil {
-		return nil // names of the program come first, then metrics
+// titled returns the column of a metric, or of a factor; nil if there is none. Its name is not always
+// its title in the language: see name.
+func (x *index) titled(title string, metric bool) *column {
+	i := slices.IndexFunc(x.columns, func(c *column) bool {
+		return c.title == title && c.metric == metric && (metric || c.item != nil)
+	})
+	if i < 0 {
+		return nil
 	}
+	return x.columns[i]
+}
+
+func (x *index) addColumn(c *column) *column {
 	x.columns = append(x.columns, c)
-	x.byName[c.name] = c
+	x.name(c)
 	return c
+}
+
+// name makes a column known by its name, which gets a number if another column has it: names of the
+// program come first, then metrics.
+func (x *index) name(c *column) {
+	own := c.name
+	for n := 2; x.byName[c.name] != nil; n++ {
+		c.name = fmt.Sprint(own, "_", n)
+	}
+	x.byName[c.name] = c
 }
 
 func (x *index) addText(name, title string) *column {
 	return x.addColumn(&column{name: name, title: title, lookup: map[string]int32{}, codes: make([]int32, 0, x.n)})
 }
 
-func (x *index) addNumbers(name, title string) *column {
+func (x *index) addNumbers(name, title string) *column { return x.addColumn(x.numbers(name, title)) }
+
+func (x *index) numbers(name, title string) *column {
 	c := &column{name: name, title: title, numbers: make([]float64, x.n)}
 	for i := range c.numbers {
 		c.numbers[i] = math.NaN()
 	}
-	return x.addColumn(c)
+	return c
 }
 
 // buildIndex reads the trials with the places from up to but not including to.
@@ -158,18 +180,22 @@ func buildIndex(ctx context.Context, db *store.DB, run *store.Run, from, to int)
 			metric := s.Metric
 			c := metrics[metric]
 			if c == nil {
-				c = x.addNumbers(identifier(metric), metric)
-				if c == nil {
-					c = &column{numbers: make([]float64, x.n)} // the name is taken
-				}
+				c = x.numbers(identifier(metric), metric)
 				c.metric = true
-				metrics[metric] = c
+				metrics[metric], x.columns = c, append(x.columns, c)
 			}
 			c.addScore(i, s.Num, s.Den)
 			c.units = c.units || s.Unit != ""
 		})
 		if err != nil {
 			return nil, err
+		}
+	}
+	for _, own := range []bool{true, false} { // a metric whose name is one of the language has it
+		for _, c := range x.columns {
+			if c.metric && own == (c.name == c.title) {
+				x.name(c)
+			}
 		}
 	}
 	for _, c := range metrics {
@@ -203,6 +229,9 @@ func (c *column) addScore(i int, num, den float64) {
 	}
 }
 
+// changedItem is the value of every factor of an item that is not what it was.
+const changedItem = "(changed)"
+
 // addStrata adds the factors of items, which only the study knows.
 func (x *index) addStrata(items []eval.Item) {
 	item := x.column("item")
@@ -221,12 +250,12 @@ func (x *index) addStrata(items []eval.Item) {
 	}
 	for _, factor := range factors {
 		c := x.addColumn(&column{name: identifier(factor), title: factor, item: item, lookup: map[string]int32{}})
-		if c == nil {
-			continue
-		}
 		for _, id := range item.words {
-			it := byID[id]
+			it, known := byID[id]
 			value := eval.LevelOf(it.Strata, factor)
+			if !known {
+				value = changedItem
+			}
 			if value == "" && factor == "split" {
 				value = it.Split
 			}
@@ -328,6 +357,8 @@ func (v *Viewer) index(ctx context.Context, run *store.Run) (*index, error) {
 	}
 	if l != nil {
 		x.addStrata(l.items)
+	} else {
+		x.lacks = v.study(run).err
 	}
 	held.version, held.trials, held.study, held.built = version, run.Trials, l, time.Now()
 	held.last.Store(x)
@@ -398,6 +429,9 @@ func (x *index) compile(q string) (program *vm.Program, reads []*column, err err
 		var known []string
 		for _, c := range x.columns {
 			known = append(known, c.name)
+		}
+		if x.lacks != nil {
+			err = fmt.Errorf("%w\nStrata are unknown, because the study or its data changed: %w", err, x.lacks)
 		}
 		return nil, nil, bad("filter: %v\nThe names are %s. Example: arm == %q && outcome != \"ok\"", err, strings.Join(known, ", "), "a")
 	}

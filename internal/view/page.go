@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -38,7 +40,7 @@ type Viewer struct {
 	studies map[string]*studied // by run
 
 	results memo[experiment.Result]
-	tallies memo[store.Tally]
+	tallies memo[progress]
 
 	standings standings
 
@@ -51,6 +53,7 @@ type request struct {
 	w    http.ResponseWriter
 	base string // leads to the first page: all links are relative
 	run  *store.Run
+	item string // that the page is about, "" for many
 
 	studies map[string]*loaded // that the page read so far, by run
 }
@@ -61,6 +64,31 @@ func (r *request) study(v *Viewer, run *store.Run) *loaded {
 		r.studies[run.ID] = v.study(run)
 	}
 	return r.studies[run.ID]
+}
+
+// notes says of the studies that the page read what changed since their runs.
+func (r *request) notes() (list []string) {
+	for _, id := range slices.Sorted(maps.Keys(r.studies)) {
+		l := r.studies[id]
+		if r.item != "" {
+			if l.gold[r.item] {
+				list = append(list, "The gold of this item changed since it was scored: the page shows today's. `scruple score` scores again at no cost.")
+			}
+			continue
+		}
+		if l.regraded != nil {
+			list = append(list, "Right answers and problems are shown by today's gold, beside scores by the former: "+l.regraded.Error())
+		}
+		if n := len(l.reworded); n > 0 {
+			names := slices.Clone(l.reworded[:min(n, 5)])
+			if n > len(names) {
+				names = append(names, "…")
+			}
+			list = append(list, fmt.Sprintf("The data of %s changed since run %s asked: %s. Their trials are shown without gold, and every stratum has them as %s.",
+				text.Plural(n, "item", "items"), id, strings.Join(names, ", "), changedItem))
+		}
+	}
+	return list
 }
 
 func (r *request) param(name string) string { return r.URL.Query().Get(name) }
@@ -144,12 +172,13 @@ type page struct {
 	Base, Style, Script string
 	Title               string
 	Run                 *store.Run
+	Notes               []string
 	Data                any
 }
 
 func (v *Viewer) render(r *request, name, title string, data any) error {
 	var b bytes.Buffer
-	err := v.pages.ExecuteTemplate(&b, name, page{Base: r.base, Style: r.base + v.style.Path, Script: r.base + v.script.Path, Title: title, Run: r.run, Data: data})
+	err := v.pages.ExecuteTemplate(&b, name, page{Base: r.base, Style: r.base + v.style.Path, Script: r.base + v.script.Path, Title: title, Run: r.run, Notes: r.notes(), Data: data})
 	if err != nil {
 		return err
 	}

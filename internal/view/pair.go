@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"html/template"
 	"maps"
-	"math"
 	"regexp"
 	"slices"
 
@@ -114,15 +113,22 @@ func sidesOf(list []edit) (a, b []edit) {
 // sameUnits pairs the rows of two trials by unit. A unit that only one has stays, with an
 // empty row of the other; of several rows of a unit the first belong together.
 func sameUnits(a, b []eval.ExhibitRow) (pairs [][2]eval.ExhibitRow) {
+	rest := map[string][]int{} // places in b of the rows of a unit that have none of a yet; there can be thousands
+	for i, o := range b {
+		rest[o.Unit] = append(rest[o.Unit], i)
+	}
+	paired := make([]bool, len(b))
 	for _, row := range a {
 		pairs = append(pairs, [2]eval.ExhibitRow{row})
-		if i := slices.IndexFunc(b, func(o eval.ExhibitRow) bool { return o.Unit == row.Unit }); i >= 0 {
-			pairs[len(pairs)-1][1] = b[i]
-			b = slices.Delete(slices.Clone(b), i, i+1)
+		if own := rest[row.Unit]; len(own) > 0 {
+			pairs[len(pairs)-1][1] = b[own[0]]
+			paired[own[0]], rest[row.Unit] = true, own[1:]
 		}
 	}
-	for _, o := range b {
-		pairs = append(pairs, [2]eval.ExhibitRow{{}, o})
+	for i, o := range b {
+		if !paired[i] {
+			pairs = append(pairs, [2]eval.ExhibitRow{{}, o})
+		}
 	}
 	return pairs
 }
@@ -155,7 +161,7 @@ func bothMarked(a, b []eval.ExhibitPage) []eval.ExhibitPage {
 // pairData is the page of an item with the trials of two arms.
 type pairData struct {
 	contest
-	Item, Lead, Metric        string
+	Item, Lead, Metric, Query string
 	Facts                     []eval.Level
 	MeanA, MeanB, Delta, Tone string
 	Missing                   string
@@ -176,12 +182,13 @@ func (v *Viewer) pairPage(r *request) error {
 		return err
 	}
 	item := r.param("item")
-	data := pairData{contest: c, Item: shortItem(item), Metric: c.metric.Title, Neighbours: c.neighbours(r, list, item)}
+	r.item = item
+	data := pairData{contest: c, Item: shortItem(item), Metric: c.metric.Title, Query: c.q, Neighbours: c.neighbours(r, list, item)}
 	var halves [2]map[int]*half
 	var means [2]float64
 	last := 0
 	for i, s := range []side{c.A, c.B} {
-		if halves[i], means[i], err = v.halves(r, s, item, c.metric.Name); err != nil {
+		if halves[i], means[i], err = v.halves(r, s, item, c); err != nil {
 			return err
 		}
 		for n, h := range halves[i] {
@@ -207,7 +214,7 @@ func (v *Viewer) pairPage(r *request) error {
 	data.MeanA, data.MeanB = number(means[0]), number(means[1])
 	if d := means[0] - means[1]; d == d {
 		data.Delta = signed(d)
-		data.Tone = map[int]string{1: "bad", -1: "good"}[worse(means[0], means[1], c.metric.HigherIsBetter)]
+		data.Tone = c.Tone(worse(means[0], means[1], c.metric.HigherIsBetter))
 	}
 	if first := data.Replicates[0]; first.A != nil && first.B != nil {
 		if data.Document, err = report.Marked(bothMarked(first.A.exhibit.Pages, first.B.exhibit.Pages)); err != nil {
@@ -217,28 +224,39 @@ func (v *Viewer) pairPage(r *request) error {
 	return v.render(r, "pair", data.Item, data)
 }
 
-// halves reads the trials of an item in an arm by their replicates, and their mean score.
-func (v *Viewer) halves(r *request, s side, item, metric string) (map[int]*half, float64, error) {
-	rows, err := s.rows(r.Context(), "")
+// halves reads all trials of an item in an arm by their replicates, and the mean score of those that
+// the filter selects, as the list has it.
+func (v *Viewer) halves(r *request, s side, item string, c contest) (map[int]*half, float64, error) {
+	items := s.x.column("item")
+	code := int32(slices.Index(items.words, item))
+	own := func(q string) (sum, error) {
+		rows, err := s.rows(r.Context(), q)
+		if err != nil {
+			return sum{}, err
+		}
+		sums, err := s.sums(slices.DeleteFunc(rows, func(i int32) bool { return items.codes[i] != code }), c.metric.Name)
+		if err != nil || sums[item] == nil {
+			return sum{}, err
+		}
+		return *sums[item], nil
+	}
+	all, err := own("")
 	if err != nil {
 		return nil, 0, err
 	}
-	items := s.x.column("item")
-	code := int32(slices.Index(items.words, item))
-	rows = slices.DeleteFunc(rows, func(i int32) bool { return items.codes[i] != code })
-	sums, err := s.sums(rows, identifier(metric))
-	if err != nil || len(rows) == 0 {
-		return nil, math.NaN(), err
+	selected, err := own(c.q)
+	if err != nil {
+		return nil, 0, err
 	}
 	list := map[int]*half{}
-	for _, id := range sums[item].ids {
-		h, err := v.half(r, s.Run, id, metric)
+	for _, id := range all.ids {
+		h, err := v.half(r, s.Run, id, c.metric.Name)
 		if err != nil {
 			return nil, 0, err
 		}
 		list[h.Row.Trial.Replicate] = h
 	}
-	return list, sums[item].mean(), nil
+	return list, selected.mean(), nil
 }
 
 // neighbours finds the items beside an item in the list of the comparison.

@@ -1,12 +1,21 @@
 package view
 
 import (
+	"errors"
 	"html"
 	"net/http/httptest"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
 // links are the addresses of the links of a page to another, as a browser follows them from a
@@ -44,6 +53,12 @@ func TestPairShowsAllReplicates(t *testing.T) {
 	for _, words := range []string{": 0.6667", "<b class=\"bad\">−0.333</b>", "<mark class=\"answer\"> 0</mark>", "<mark class=\"other\"> 1</mark>", "1 of 2 in this list"} {
 		if !strings.Contains(strings.ReplaceAll(page, "&#43;", "+"), words) {
 			t.Errorf("the page has no %q", words)
+		}
+	}
+	filtered := get(t, v, list[0]+"&q=rep+%3D%3D+3")
+	for _, words := range []string{`<b class="bad">−1</b>`, "mean of the replicates that <code>rep == 3</code> selects", "<b>Replicate 1</b>"} {
+		if !strings.Contains(filtered, words) {
+			t.Errorf("with a filter the page has no %q: %s", words, filtered)
 		}
 	}
 	if !strings.Contains(get(t, v, "/r/s-1/t/1"), "· replicate 1</span>") {
@@ -112,5 +127,74 @@ func TestCompareLeavesOutReworded(t *testing.T) {
 	v.ServeHTTP(w, httptest.NewRequest("GET", "/c/item?r=s-1&s=s-2&a=a&b=b&item=other", nil))
 	if w.Code != 400 || !strings.Contains(w.Body.String(), "its input or gold differs between the runs") {
 		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+}
+
+// Whether higher is better comes from the analysis, without one (the run grows) from the study, and
+// without both no side is better.
+func TestCompareKnowsTheDirection(t *testing.T) {
+	path := scoredStore(t, map[string][2][][]fraction{"1": {{{{"u", 1}}}, {{{"u", 0}}}}}).Path()
+	db, err := store.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	run, err := db.Run(t.Context(), "s-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		drop       bool
+		study      *experiment.Experiment
+		said, tone string
+	}{
+		{said: "A better 1", tone: "good"},
+		{drop: true, study: &experiment.Experiment{Suite: kit.Suite{Suite: eval.Suite{Metrics: []eval.Metric{{Name: "m"}}}}}, said: "B better 1", tone: "bad"},
+		{said: "A higher 1"},
+	} {
+		if c.drop {
+			if err := db.DropAnalysis(t.Context(), run); err != nil {
+				t.Fatal(err)
+			}
+		}
+		v := newViewer(t, db)
+		v.studies["s-1"] = &studied{loaded: &loaded{x: c.study, err: errors.New("the plan is another")}, rests: time.Now().Add(time.Hour)}
+		for _, path := range []string{"/c?r=s-1", "/c/item?r=s-1&a=a&b=b&item=1", "/r/s-1/i?item=1&metric=m"} {
+			page := get(t, v, path)
+			if path == "/c?r=s-1" && !strings.Contains(page, c.said) {
+				t.Errorf("%s has no %q: %s", path, c.said, page)
+			}
+			for _, tone := range []string{"good", "bad"} {
+				if want := tone == c.tone || c.tone != "" && !strings.HasPrefix(path, "/c/item"); want != regexp.MustCompile(`class="(right )?`+tone+`"`).MatchString(page) {
+					t.Errorf("%s: %s is %v: %s", path, tone, !want, page)
+				}
+			}
+			if c.tone == "" && strings.Contains(page, "better") {
+				t.Errorf("%s says what is better: %s", path, page)
+			}
+		}
+		delete(v.studies, "s-1") // it has no bench to close
+	}
+}
+
+// An answer can have thousands of values: pairing them takes no time.
+func TestManyUnits(t *testing.T) {
+	var rows []eval.ExhibitRow
+	var scores []eval.Score
+	for i := range 100_000 {
+		rows = append(rows, eval.ExhibitRow{Unit: strings.Repeat("field ", i%3) + strconv.Itoa(i)})
+		scores = append(scores, eval.Score{Unit: rows[i].Unit, Num: 1, Den: 1})
+	}
+	back := slices.Clone(rows)
+	slices.Reverse(back)
+	began := time.Now()
+	if pairs := sameUnits(rows, back); len(pairs) != len(rows) || pairs[0][1].Unit != rows[0].Unit {
+		t.Errorf("%d pairs of %d", len(pairs), len(rows))
+	}
+	if units := unitsOf([]itemTrial{{rows: rows, scores: scores}}, analyse.Metric{}); len(units) != len(rows) {
+		t.Errorf("%d units of %d", len(units), len(rows))
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("100,000 values take %v", took)
 	}
 }

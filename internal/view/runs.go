@@ -23,7 +23,7 @@ import (
 // A runRow is a run in the list of runs.
 type runRow struct {
 	*store.Run
-	store.Tally
+	progress
 	Verdict, Href, Question, Cost string
 	Simulated                     bool
 	Pair, Difference              string // of the first primary comparison
@@ -81,11 +81,11 @@ func (v *Viewer) runRow(r *request, run *store.Run) (*runRow, []string, error) {
 			}
 		}
 		row.Question = text.Shorten(study.Description, longestQuestion)
-		row.Tally, err = v.tally(r.Context(), run)
+		row.progress, err = v.tally(r.Context(), run)
 		return row, append(append(words, study.Description), arms...), err
 	}
 	a := kept.Analysis
-	row.Tally = store.Tally{Trials: a.Run.Planned, Done: a.Run.Done, Failed: a.Run.Failed}
+	row.progress = analysed(a)
 	row.Question, row.Cost = text.Shorten(a.Study.Description, longestQuestion), report.Spent(a)
 	words = append(words, a.Study.Description)
 	for _, arm := range a.Arms {
@@ -163,7 +163,7 @@ func (v *Viewer) events(w http.ResponseWriter, r *http.Request) {
 	out := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
 	last := int64(-1)
-	told := map[string]store.Tally{}
+	told := map[string]progress{}
 	for beat := 0; ; beat++ {
 		version, err := v.version(r.Context())
 		if err != nil {
@@ -196,7 +196,7 @@ func (v *Viewer) events(w http.ResponseWriter, r *http.Request) {
 }
 
 // news are the counts of the runs that differ from those told before, as events.
-func (v *Viewer) news(ctx context.Context, told map[string]store.Tally) (string, error) {
+func (v *Viewer) news(ctx context.Context, told map[string]progress) (string, error) {
 	runs, err := v.DB.Runs(ctx)
 	var b strings.Builder
 	for _, run := range runs {
@@ -210,8 +210,9 @@ func (v *Viewer) news(ctx context.Context, told map[string]store.Tally) (string,
 		told[run.ID] = now
 		data, err := json.Marshal(struct {
 			Run string `json:"run"`
-			store.Tally
-		}{run.ID, now})
+			progress
+			Said string `json:"said"`
+		}{run.ID, now, now.Said()})
 		if err != nil {
 			return "", err
 		}

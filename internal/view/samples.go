@@ -16,7 +16,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/say"
-	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -81,6 +80,7 @@ func (v *Viewer) samplesPage(r *request) error {
 	if err != nil {
 		return err
 	}
+	r.study(v, r.run) // for what changed since
 	all, err := x.order(r.Context(), s.q, s.sort)
 	wrong := ""
 	if err != nil {
@@ -122,13 +122,13 @@ func (v *Viewer) allSamples(r *request, s state) error {
 // samplesData is the page of a list of trials.
 type samplesData struct {
 	Query, Sort, Cols, Count, Wrong string
-	Text, All                       string // what is searched for, and the list without a search
+	Text, All, Export               string // what is searched for, the list without a search, and how many that has
 	Terms                           []choice
 	Heads                           []head
 	Rows                            []listed
 	Facets                          []facet
 	CSV, JSONL, Texts               string
-	store.Tally
+	progress
 	pager
 }
 
@@ -152,6 +152,7 @@ func (v *Viewer) showSamples(r *request, s state, x *index, all, rows []int32, t
 	if s.text == "" {
 		data.pager = newPager(s.page, total, rowsPerPage, func(page int) string { return r.samples(s.at(page)) })
 	} else {
+		data.Export = describe(len(all), r.run.Trials)
 		turned := s
 		data.Count = fmt.Sprintf("%d found in trials %d to %d of %d", len(rows), min(s.from+1, total), total, len(all))
 		turned.from, turned.page = total, 1
@@ -162,7 +163,7 @@ func (v *Viewer) showSamples(r *request, s state, x *index, all, rows []int32, t
 		data.All = r.samples(turned)
 	}
 	var err error
-	if data.Tally, err = v.tally(r.Context(), r.run); err != nil {
+	if data.progress, err = v.tally(r.Context(), r.run); err != nil {
 		return err
 	}
 	for k, t := range terms(s.q) {
@@ -293,21 +294,30 @@ func (v *Viewer) heads(r *request, x *index, s state, briefs []experiment.Brief)
 	for _, c := range textColumns {
 		texts[c[0]] = slices.ContainsFunc(briefs, func(b experiment.Brief) bool { return textOf(b, c[0]) != "" })
 	}
-	metrics := v.metrics(r.Context(), r.run)
+	metrics, titles, most := v.metrics(r.Context(), r.run), map[string]string{}, shownMetrics
+	if texts["text-answer"] {
+		most = shownBesideTexts
+	}
+	var first []string
+	for k, m := range metrics {
+		if c := x.titled(m.Name, true); c != nil {
+			titles[c.name] = m.Title
+			if k < most {
+				first = append(first, c.name)
+			}
+		}
+	}
 	if len(names) == 0 {
 		names = []string{"item", "arm"}
 		if r.run.Replicates > 1 {
 			names = append(names, "rep")
 		}
-		most := shownMetrics
 		if texts["text-answer"] {
-			names, most = append(names, "text-question", "text-right", "text-answer", "text-problem", "outcome"), shownBesideTexts
+			names = append(names, "text-question", "text-right", "text-answer", "text-problem", "outcome")
 		} else {
 			names = append(names, "outcome", "reason")
 		}
-		for _, m := range metrics[:min(most, len(metrics))] {
-			names = append(names, identifier(m.Name))
-		}
+		names = append(names, first...)
 		if !texts["text-answer"] {
 			names = append(names, "tokens", "cost", "ms")
 		}
@@ -316,10 +326,6 @@ func (v *Viewer) heads(r *request, x *index, s state, briefs []experiment.Brief)
 		if (x.column(name) != nil || texts[name]) && !slices.Contains(shown, name) {
 			shown = append(shown, name)
 		}
-	}
-	titles := map[string]string{}
-	for _, m := range metrics {
-		titles[identifier(m.Name)] = m.Title
 	}
 	all := slices.Clone(shown)
 	for _, c := range x.columns {

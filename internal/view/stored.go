@@ -67,9 +67,39 @@ func (v *Viewer) analysis(ctx context.Context, run *store.Run) (experiment.Resul
 	})
 }
 
+// A progress is how far a run is, until its results are there.
+type progress struct {
+	store.Tally
+	Judged int  `json:"judged"`
+	Ready  bool `json:"ready"` // has results
+}
+
+// analysed is the progress of a run with results.
+func analysed(a *analyse.Analysis) progress {
+	return progress{Tally: store.Tally{Trials: a.Run.Planned, Done: a.Run.Done, Failed: a.Run.Failed}, Ready: true}
+}
+
+// Said is the progress in words, without failed trials.
+func (p progress) Said() string {
+	said := fmt.Sprintf("%d of %d", p.Done, p.Trials)
+	switch {
+	case p.Ready || p.Done < p.Trials:
+	case p.Judged < p.Trials:
+		said += fmt.Sprintf(", %d judged", p.Judged)
+	default:
+		said += ", being scored"
+	}
+	return said
+}
+
 // tally counts the trials of a run, once for all pages.
-func (v *Viewer) tally(ctx context.Context, run *store.Run) (store.Tally, error) {
-	return v.tallies.of(ctx, v, run, "", func() (store.Tally, error) { return v.DB.Tally(ctx, run) })
+func (v *Viewer) tally(ctx context.Context, run *store.Run) (progress, error) {
+	return v.tallies.of(ctx, v, run, "", func() (p progress, err error) {
+		if p.Tally, err = v.DB.Tally(ctx, run); err == nil {
+			p.Judged, p.Ready, err = v.DB.Scoring(ctx, run)
+		}
+		return p, err
+	})
 }
 
 // metrics returns the metrics of a run's analysis, primary ones first.
@@ -81,6 +111,16 @@ func (v *Viewer) metrics(ctx context.Context, run *store.Run) []analyse.Metric {
 	list := slices.Clone(kept.Analysis.Metrics)
 	order := map[string]int{"primary": -2, "secondary": -1}
 	slices.SortStableFunc(list, func(a, b analyse.Metric) int { return cmp.Compare(order[a.Rank], order[b.Rank]) })
+	return list
+}
+
+// known returns the metrics of a run: those of its analysis, or else those of its study. Without
+// either it is not known of any which direction is better.
+func (v *Viewer) known(r *request, run *store.Run) []analyse.Metric {
+	list := v.metrics(r.Context(), run)
+	if l := r.study(v, run); list == nil && l.x != nil {
+		list = analyse.MetricsOf(l.x.Suite.Metrics, l.x.Primary, l.x.Secondary)
+	}
 	return list
 }
 
@@ -101,6 +141,8 @@ type loaded struct {
 	// Items whose input or gold is not that of the run.
 	input, gold map[string]bool
 	items       []eval.Item // whose input is
+	reworded    []string    // whose input is not
+	regraded    error       // says whose gold is not, nil if all is
 }
 
 // study loads the study of a run, again if what it reads or the run changed, or if it could not be
@@ -160,8 +202,13 @@ func (l *loaded) load(v *Viewer, run *store.Run) (err error) {
 	for _, it := range l.x.Items() {
 		l.input[it.ID] = was[it.ID].Input != it.Input
 		l.gold[it.ID] = was[it.ID].Gold != it.Gold
-		if !l.input[it.ID] {
+		if l.input[it.ID] {
+			l.reworded = append(l.reworded, it.ID)
+		} else {
 			l.items = append(l.items, it)
+		}
+		if l.gold[it.ID] && l.regraded == nil {
+			l.regraded = l.x.CheckGold(v.ctx, v.DB, &own)
 		}
 	}
 	return err

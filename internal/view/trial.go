@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/store"
@@ -22,7 +23,9 @@ func (v *Viewer) trial(r *request) (store.Row, error) {
 	if err != nil {
 		return store.Row{}, bad("trial %q: must be a number", r.PathValue("trial"))
 	}
-	return v.DB.Row(r.Context(), r.run, id)
+	row, err := v.DB.Row(r.Context(), r.run, id)
+	r.item = row.Trial.Item
+	return row, err
 }
 
 // trialData is the page of a trial.
@@ -67,9 +70,6 @@ func (v *Viewer) trialPage(r *request) error {
 		if err == nil {
 			data.Facts = exhibit.Facts
 			data.Exhibit, err = report.Trial(exhibit, metrics)
-			if r.study(v, r.run).gold[row.Trial.Item] {
-				data.Wrong = "The gold of this item changed since it was scored: the page shows today's. `scruple score` scores again at no cost."
-			}
 		}
 		if err != nil {
 			data.Missing, data.Stored = err.Error(), indented(judged.Outcome.Data)
@@ -344,6 +344,7 @@ type itemData struct {
 // itemPage shows all trials of an item beside each other: all arms and replicates.
 func (v *Viewer) itemPage(r *request) error {
 	item := r.param("item")
+	r.item = item
 	near, _ := strconv.ParseInt(r.param("near"), 10, 64) // a hint alone
 	rows, err := v.rowsOf(r, item, near)
 	if err != nil {
@@ -356,17 +357,17 @@ func (v *Viewer) itemPage(r *request) error {
 	if err != nil {
 		return err
 	}
-	metrics := v.metrics(r.Context(), r.run)
+	metrics := v.known(r, r.run)
 	metric := r.param("metric")
 	if metric == "" && len(metrics) > 0 {
 		metric = metrics[0].Name
 	}
-	higher := true
+	own := analyse.Metric{NoDirection: true}
 	data := itemData{Item: shortItem(item), Metric: metric, Total: len(rows), ID: item, Near: r.param("near")}
 	for _, m := range metrics {
 		data.Metrics = append(data.Metrics, choice{Text: m.Title, Href: m.Name})
 		if m.Name == metric {
-			higher = m.HigherIsBetter
+			own = m
 		}
 	}
 	data.pager = newPager(s.page, len(rows), trialsPerItem, func(page int) string {
@@ -388,7 +389,7 @@ func (v *Viewer) itemPage(r *request) error {
 		}
 		data.Trials = append(data.Trials, t)
 	}
-	data.Units = unitsOf(data.Trials, higher)
+	data.Units = unitsOf(data.Trials, own)
 	return v.render(r, "item", data.Item, data)
 }
 
@@ -424,12 +425,14 @@ func (v *Viewer) itemTrial(r *request, row store.Row, metric string) (itemTrial,
 }
 
 // unitsOf are the rows of the page, in the order of the first trial that has each.
-func unitsOf(trials []itemTrial, higher bool) []itemUnit {
+func unitsOf(trials []itemTrial, metric analyse.Metric) []itemUnit {
 	var units []itemUnit
+	at := map[string]int{} // in units
 	add := func(column int, unit, gold string) *itemCell {
-		i := slices.IndexFunc(units, func(u itemUnit) bool { return u.Unit == unit })
-		if i < 0 {
+		i, known := at[unit]
+		if !known {
 			i = len(units)
+			at[unit] = i
 			units = append(units, itemUnit{Unit: unit, Gold: gold, Cells: make([]itemCell, len(trials))})
 		}
 		return &units[i].Cells[column]
@@ -442,7 +445,8 @@ func unitsOf(trials []itemTrial, higher bool) []itemUnit {
 		for _, sc := range t.scores {
 			c := add(column, sc.Unit, "")
 			c.Score = scoreText(sc)
-			switch worst, best := sc.Num == 0, sc.Num == sc.Den; {
+			switch worst, best, higher := sc.Num == 0, sc.Num == sc.Den, metric.HigherIsBetter; {
+			case metric.NoDirection:
 			case best && higher, worst && !higher:
 				c.Tone = "good"
 			case worst && higher, best && !higher:

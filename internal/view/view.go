@@ -23,6 +23,7 @@ import (
 	"errors"
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,7 +59,7 @@ type Options struct {
 func New(ctx context.Context, o Options) (*Viewer, error) {
 	v := &Viewer{Options: o, ctx: ctx, mux: http.NewServeMux(), streams: make(chan struct{}, mostStreams),
 		indexes: map[string]*indexed{}, studies: map[string]*studied{}, many: manyTrials, most: mostIndexed}
-	v.results.kept, v.tallies.kept = map[string]stated[experiment.Result]{}, map[string]stated[store.Tally]{}
+	v.results.kept, v.tallies.kept = map[string]stated[experiment.Result]{}, map[string]stated[progress]{}
 	v.standings = standings{last: map[string]standing{}, next: map[string]time.Time{}, busy: map[string]chan struct{}{}}
 	var err error
 	if v.watch, err = o.DB.Watch(ctx); err != nil {
@@ -114,7 +115,7 @@ type runData struct {
 	Missing string // why there is no report
 	Running *standing
 	Scoring bool // it is being computed
-	store.Tally
+	progress
 	Samples, Judge, Command, Whole string
 }
 
@@ -125,15 +126,18 @@ func (v *Viewer) runPage(r *request) error {
 	if short {
 		data.Whole = r.link([]string{"r", r.run.ID, "report"})
 	}
+	if r.run.Trials <= readAtOnce {
+		r.study(v, r.run) // for what changed since
+	}
 	kept, err := v.analysis(r.Context(), r.run)
 	if err == nil {
-		data.Body, err = report.Body(report.Report{Analysis: kept.Analysis, Verdict: kept.Verdict, Link: func(b report.Behind) string { return v.behind(r, kept.Analysis, b) }}, short)
-		data.Tally = store.Tally{Trials: kept.Analysis.Run.Planned, Done: kept.Analysis.Run.Done, Failed: kept.Analysis.Run.Failed}
+		data.Body, err = report.Body(report.Report{Analysis: kept.Analysis, Verdict: kept.Verdict, Link: v.behind(r, kept.Analysis)}, short)
+		data.progress = analysed(kept.Analysis)
 	}
 	if err != nil {
 		unanalysed := errors.Is(err, store.ErrNotFound)
 		data.Missing = err.Error()
-		if data.Tally, err = v.tally(r.Context(), r.run); err != nil {
+		if data.progress, err = v.tally(r.Context(), r.run); err != nil {
 			return err
 		}
 		if unanalysed {
@@ -150,26 +154,52 @@ func (v *Viewer) runPage(r *request) error {
 	return v.render(r, "run", r.run.ID, data)
 }
 
-// behind returns the address of the trials behind a number of a report.
-func (v *Viewer) behind(r *request, a *analyse.Analysis, b report.Behind) string {
-	var terms []string
-	if b.Stratum != nil {
-		terms = append(terms, equals(identifier(b.Stratum.Name), b.Stratum.Value))
+// behind returns what makes the address of the trials behind a number of a report.
+func (v *Viewer) behind(r *request, a *analyse.Analysis) func(report.Behind) string {
+	var x *index
+	if ambiguous(a) { // else it takes no index to know a name
+		x, _ = v.indexSoon(r.Context(), r.run)
 	}
-	if b.Against != "" {
-		return r.link([]string{"c"}, "r", r.run.ID, "a", b.Arm, "s", r.run.ID, "b", b.Against, "metric", b.Metric, "q", strings.Join(terms, " && "))
-	}
-	terms = append([]string{equals("arm", b.Arm)}, terms...)
-	if b.Outcome != "" {
-		terms = append(terms, equals("outcome", b.Outcome))
-	}
-	sort := ""
-	if b.Metric != "" {
-		name := identifier(b.Metric)
-		terms, sort = append(terms, "!missing("+name+")"), name
-		if m, ok := a.Metric(b.Metric); ok && !m.HigherIsBetter {
-			sort = "-" + name
+	named := func(title string, metric bool) string {
+		if x != nil {
+			if c := x.titled(title, metric); c != nil {
+				return c.name
+			}
 		}
+		return identifier(title)
 	}
-	return r.link([]string{"r", r.run.ID, "samples"}, "q", strings.Join(terms, " && "), "sort", sort)
+	return func(b report.Behind) string {
+		var terms []string
+		if b.Stratum != nil {
+			terms = append(terms, equals(named(b.Stratum.Name, false), b.Stratum.Value))
+		}
+		if b.Against != "" {
+			return r.link([]string{"c"}, "r", r.run.ID, "a", b.Arm, "s", r.run.ID, "b", b.Against, "metric", b.Metric, "q", strings.Join(terms, " && "))
+		}
+		terms = append([]string{equals("arm", b.Arm)}, terms...)
+		if b.Outcome != "" {
+			terms = append(terms, equals("outcome", b.Outcome))
+		}
+		sort := ""
+		if b.Metric != "" {
+			name := named(b.Metric, true)
+			terms, sort = append(terms, "!missing("+name+")"), name
+			if m, ok := a.Metric(b.Metric); ok && !m.HigherIsBetter {
+				sort = "-" + name
+			}
+		}
+		return r.link([]string{"r", r.run.ID, "samples"}, "q", strings.Join(terms, " && "), "sort", sort)
+	}
+}
+
+// ambiguous reports whether two metrics or factors of an analysis have one name in filters.
+func ambiguous(a *analyse.Analysis) bool {
+	titles := map[string]string{}
+	taken := func(title, kind string) bool {
+		was, ok := titles[identifier(title)]
+		titles[identifier(title)] = kind + title
+		return ok && was != kind+title
+	}
+	return slices.ContainsFunc(a.Metrics, func(m analyse.Metric) bool { return taken(m.Name, "metric ") }) ||
+		slices.ContainsFunc(a.Estimates, func(e analyse.Estimate) bool { return e.Stratum != nil && taken(e.Stratum.Name, "factor ") })
 }

@@ -143,27 +143,36 @@ for (const r of all(".fields tbody tr")) {
 }
 
 // Progress of runs in other processes. Browsers allow six connections to a server, over all
-// tabs: only a page that is seen and has an unfinished run holds one.
+// tabs: only a page that is seen and has a run without results holds one.
 const live = all("[data-live]");
-const unfinished = () => live.some((place) => { const bar = place.querySelector("progress"); return bar.value < bar.max; });
-let events = null;
+const unfinished = () => live.some((place) => "open" in place.dataset);
+let events = null, again = 0;
 function listen() {
+  clearTimeout(again);
   events?.close();
   events = null;
   if (document.hidden || !unfinished()) return;
   events = new EventSource(base + "events");
+  events.onopen = () => say("");
+  events.onerror = () => {
+    if (events.readyState !== EventSource.CLOSED) return; // else the browser tries again
+    say("this page does not follow the run, as too many do: it tries again, or reload it");
+    again = setTimeout(listen, 10000);
+  };
   events.onmessage = (e) => {
     const run = JSON.parse(e.data);
     for (const place of live) {
       if (place.dataset.live !== run.run) continue;
       const bar = place.querySelector("progress");
       const changed = bar.value !== run.done || bar.max !== run.trials;
+      const ended = run.ready === "open" in place.dataset;
+      place.toggleAttribute("data-open", !run.ready);
       bar.max = run.trials;
       bar.value = run.done;
-      place.querySelector(".count").textContent = run.done + " of " + run.trials;
+      place.querySelector(".count").textContent = run.said;
       place.querySelector(".failed").textContent = run.failed ? ", " + run.failed + " failed" : "";
-      const reload = place.querySelector(".reload");
-      if (reload && changed) reload.hidden = false;
+      // A row has no numbers but these until there are results.
+      if (ended || changed && !place.matches("tr")) place.querySelector(".reload").hidden = false;
     }
   };
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/plan"
+	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/store"
 )
 
@@ -269,7 +270,8 @@ func TestLongExport(t *testing.T) {
 	}
 }
 
-// A study that changed since a run adds its strata only to the items that are the same.
+// A study that changed since a run adds its strata only to the items that are the same, and a
+// filter by one that is not known says why.
 func TestStrataOfTheStudy(t *testing.T) {
 	item := func(id, era string) eval.Item {
 		return eval.Item{ID: id, Strata: []eval.Level{{Name: "era", Value: era}}}
@@ -278,7 +280,7 @@ func TestStrataOfTheStudy(t *testing.T) {
 	for _, c := range []struct {
 		l    loaded
 		want string
-	}{{loaded{items: same}, " old new"}, {loaded{items: same, err: errors.New("other items")}, ""}} {
+	}{{loaded{items: same}, "(changed) old new"}, {loaded{items: same, err: errors.New("other items")}, ""}} {
 		v := newViewer(t, bigStore(t, 3))
 		v.studies["big-1"] = &studied{loaded: &c.l, rests: time.Now().Add(time.Hour)}
 		run, err := v.DB.Run(t.Context(), "big-1")
@@ -297,6 +299,10 @@ func TestStrataOfTheStudy(t *testing.T) {
 		}
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%+v: strata %q, want %q", c.l, got, c.want)
+		}
+		_, err = x.order(t.Context(), `era == "old"`, "")
+		if said := fmt.Sprint(err); c.l.err != nil && !strings.Contains(said, "the study or its data changed: other items") || c.l.err == nil && err != nil {
+			t.Errorf("a filter by a stratum says %s", said)
 		}
 	}
 }
@@ -634,6 +640,9 @@ func TestNextHit(t *testing.T) {
 	v := newViewer(t, scoredStore(t, scores))
 	absolute := func(link string) string { return "/" + strings.TrimLeft(html.UnescapeString(link), "./") }
 	list := get(t, v, "/r/s-1/samples?text=u+7")
+	if !strings.Contains(list, "Export 12 trials, with the text or without it: ") || strings.Contains(list, "Export this list") {
+		t.Errorf("an export of all trials is called one of those found: %s", list)
+	}
 	hits := regexp.MustCompile(`<th scope="row"><a href="([^"]*)">`).FindAllStringSubmatch(list, -1)
 	if len(hits) != 2 {
 		t.Fatalf("%d trials are found: %s", len(hits), list)
@@ -657,6 +666,86 @@ func TestNextHit(t *testing.T) {
 	for _, end := range [][2]string{{addresses[1], "n"}, {addresses[0], "p"}} {
 		if got := follow(end[0], end[1]); !strings.HasPrefix(got, "/r/s-1/samples?") || !strings.Contains(get(t, v, got), "found in trials") {
 			t.Errorf("beyond the last hit: %s", got)
+		}
+	}
+}
+
+// A run is followed until its results are there: trials that are judged and scored say so.
+func TestEventsSayWhenResultsAreThere(t *testing.T) {
+	path := scoredStore(t, map[string][2][][]fraction{"1": {{{{"", 1}}}, {{{"", 0}}}}}).Path()
+	db, err := store.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	run, err := db.Run(t.Context(), "s-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	analysis, _, _, err := db.Analysis(t.Context(), run)
+	if err = errors.Join(err, db.DropAnalysis(t.Context(), run)); err != nil {
+		t.Fatal(err)
+	}
+	v := newViewer(t, db)
+	told := map[string]progress{}
+	next := func(want string) {
+		t.Helper()
+		if news, err := v.news(t.Context(), told); err != nil || !strings.Contains(news, want) {
+			t.Errorf("the news are %q, %v; want %q", news, err, want)
+		}
+	}
+	next(`"ready":false,"said":"2 of 2, being scored"`)
+	for _, path := range []string{"/", "/r/s-1", "/r/s-1/samples"} {
+		if page := get(t, v, path); !strings.Contains(page, `data-live="s-1" data-open>`) || !strings.Contains(page, "2 of 2, being scored") {
+			t.Errorf("%s does not follow the run: %s", path, page)
+		}
+	}
+	if err := db.SaveAnalysis(t.Context(), run, analysis, nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	next(`"ready":true,"said":"2 of 2"`)
+	if page := get(t, v, "/"); strings.Contains(page, "data-open") {
+		t.Errorf("a run with results is followed: %s", page)
+	}
+	if news, err := v.news(t.Context(), told); news != "" || err != nil {
+		t.Errorf("news without a change: %q, %v", news, err)
+	}
+	if said := (progress{Tally: store.Tally{Trials: 9, Done: 9}, Judged: 4}).Said(); said != "9 of 9, 4 judged" {
+		t.Errorf("while a run is judged its pages say %q", said)
+	}
+}
+
+// Metrics and strata whose names differ only in signs that the language of filters lacks have
+// columns of their own, by which every page finds them.
+func TestNamesThatTheLanguageCannotTell(t *testing.T) {
+	scores := []fraction{{"sc-ore:", 0.25}, {"sc_ore:", 0.75}}
+	v := newViewer(t, scoredStore(t, map[string][2][][]fraction{"1": {{scores}, {{{"sc-ore:", 1}, {"sc_ore:", 0.5}}}}}))
+	same := []eval.Item{{ID: "1", Strata: []eval.Level{{Name: "sc.ore", Value: "x"}}}}
+	v.studies["s-1"] = &studied{loaded: &loaded{items: same}, rests: time.Now().Add(time.Hour)}
+	run, err := v.DB.Run(t.Context(), "s-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := v.index(t.Context(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, title := range map[string]string{"sc_ore": "sc_ore", "sc_ore_2": "sc-ore", "sc_ore_3": "sc.ore"} {
+		if c := x.column(name); c == nil || c.title != title {
+			t.Errorf("column %s is %+v, want %s", name, c, title)
+		}
+	}
+	for metric, want := range map[string]string{"sc-ore": "−0.75", "sc_ore": "+0.25"} {
+		page := html.UnescapeString(get(t, v, "/c?r=s-1&a=a&b=b&metric="+metric))
+		if !strings.Contains(page, ">"+want+"<") {
+			t.Errorf("by %s the difference is not %s: %s", metric, want, page)
+		}
+	}
+	a := &analyse.Analysis{Metrics: []analyse.Metric{{Name: "sc-ore"}, {Name: "sc_ore"}}}
+	link := v.behind(&request{Request: httptest.NewRequest("GET", "/", nil), run: run, studies: map[string]*loaded{}}, a)
+	for metric, want := range map[string]string{"sc-ore": "missing%28sc_ore_2%29", "sc_ore": "missing%28sc_ore%29"} {
+		if got := link(report.Behind{Arm: "a", Metric: metric, Stratum: &eval.Level{Name: "sc.ore", Value: "x"}}); !strings.Contains(got, want) || !strings.Contains(got, "sc_ore_3+") {
+			t.Errorf("behind %s is %s", metric, got)
 		}
 	}
 }
