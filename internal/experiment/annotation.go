@@ -215,6 +215,14 @@ func (s *Subjects) Show(t eval.Trial) (eval.Exhibit, error) {
 	return s.x.Bench.Show(c)
 }
 
+// PeopleDiff says how the answers of people about the run differ from the verdicts it was scored with.
+func (r *Run) PeopleDiff(ctx context.Context) (d store.PeopleDiff, err error) {
+	if r.env.People != nil {
+		d, err = r.env.People(ctx, r.db, r)
+	}
+	return d, err
+}
+
 // ratings compares the judge of the suite with the verdicts of people, if the study has
 // a task for that.
 func (x *Experiment) ratings(scorer eval.Scorer, cases iter.Seq2[eval.Case, error]) (all *analyse.Ratings, err error) {
