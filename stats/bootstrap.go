@@ -353,8 +353,8 @@ func bootstrap(c resampler, o BootstrapOptions) (Bootstrap, error) {
 	return conclude(c, replicates, o.Level), nil
 }
 
-// conclude makes intervals of replicates. Resamples without a denominator have
-// no ratio; they are left out and counted. An infinite value of another statistic is one.
+// conclude makes intervals of replicates. Resamples without a value, such as a ratio of nothing to
+// nothing, are left out and counted. An infinite value is one.
 func conclude(c resampler, replicates []float64, level float64) Bootstrap {
 	nan := math.NaN()
 	b := Bootstrap{Clusters: c.size(), Resamples: len(replicates), Estimate: c.all(), Replicates: replicates, level: level, Mean: nan, SD: nan,
@@ -380,11 +380,10 @@ func conclude(c resampler, replicates []float64, level float64) Bootstrap {
 	}
 	infinite := 0
 	kept := slices.DeleteFunc(slices.Clone(replicates), func(x float64) bool {
-		without := math.IsInf(x, 0)
-		if without && c.missing() != "denominator" {
-			infinite, without = infinite+1, false
+		if math.IsInf(x, 0) {
+			infinite++
 		}
-		return without || math.IsNaN(x)
+		return math.IsNaN(x)
 	})
 	if lost := len(replicates) - len(kept); lost > 0 {
 		b.Warnings = append(b.Warnings, fmt.Sprintf("%d of %d resamples had no %s and are excluded", lost, len(replicates), c.missing()))

@@ -261,6 +261,25 @@ func TestBCaAt(t *testing.T) {
 	}
 }
 
+// TestInfiniteRatios: a ratio of something to nothing is infinite, as other statistics without a point
+// are; only nothing to nothing is none. Two of 30 clusters have the denominators, 0.126 of the resamples none.
+func TestInfiniteRatios(t *testing.T) {
+	num, den := make([]float64, 30), make([]float64, 30)
+	for i := range num {
+		num[i] = 1
+	}
+	den[0], den[1] = 1, 1
+	o := stats.BootstrapOptions{Resamples: 4000, Level: 0.95, Seed: 1}
+	b, err := stats.ClusterBootstrap(num, den, o)
+	if err != nil || b.Estimate != 15 || !strings.Contains(b.Undefined, "of 4000 resamples have nothing to divide by") || !math.IsNaN(b.Percentile.High) {
+		t.Errorf("%v, %q, %v, %v", b.Estimate, b.Undefined, b.Percentile, err)
+	}
+	clear(num[2:]) // clusters without a denominator have nothing
+	if b, err = stats.ClusterBootstrap(num, den, o); err != nil || b.Estimate != 1 || b.Undefined != "" || len(b.Warnings) == 0 || !strings.Contains(b.Warnings[0], "resamples had no denominator and are excluded") {
+		t.Errorf("%v, %q, %v, %v", b.Estimate, b.Undefined, b.Warnings, err)
+	}
+}
+
 // TestInfiniteResamples: a resample without a point has an infinite cost per point, which lies
 // at the upper end. With one point in 60 clusters, 0.365 of the resamples have none.
 func TestInfiniteResamples(t *testing.T) {

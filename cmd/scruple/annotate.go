@@ -77,6 +77,7 @@ func (a *app) annotate(o *opened) error {
 	case o.is("lock"):
 		return a.lockTask(o, x, place, tasks[0], subjects, people[0])
 	case o.text("import") != "":
+		defer a.sayUncounted(o, from)
 		return a.importAnnotations(o, place, tasks[0], subjects, people[0])
 	case o.text("adopt") != "":
 		return a.adoptAnnotations(place, tasks[0], o.text("adopt"), people[0])
@@ -102,7 +103,23 @@ func (a *app) annotate(o *opened) error {
 	a.say("Answers are saved as they are given. The owner's pages have agreement, locks and the answers of all\npeople: people who still answer must not see them. Ctrl-C ends the session.")
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	defer a.sayUncounted(o, from)
 	return errors.Join(web.Serve(ctx, s.Handler()), s.Close())
+}
+
+// sayUncounted names the command that counts answers of people that the results of the run lack.
+// An error here would hide that the answers are stored: the command finds it again.
+func (a *app) sayUncounted(o *opened, from source) {
+	if o.run == nil || !o.run.Analysed {
+		return
+	}
+	r, err := o.attached()
+	if err != nil {
+		return
+	}
+	if d, err := r.PeopleDiff(o.ctx); err == nil && d.Len() > 0 {
+		a.say("the results of run %s are without answers of people that are here: `%s` counts them", o.run.ID, from.again("score"))
+	}
 }
 
 // oneMode refuses flags of which only one would have an effect.
@@ -262,12 +279,13 @@ func (a *app) subjects(o *opened) (_ *experiment.Subjects, err error) {
 
 // setPeoplesVerdicts makes the answers of people about the run its verdicts, with messages.
 func (a *app) setPeoplesVerdicts(ctx context.Context, db *store.DB, r *experiment.Run) error {
-	d, err := peoplesVerdicts(ctx, db, r, a.noAgreement, func(ctx context.Context, record *store.Run, list []eval.PersonVerdict, away func(step, person string) bool) (store.PeopleDiff, error) {
+	d, err := peoplesVerdicts(ctx, db, r, func(ctx context.Context, record *store.Run, list []eval.PersonVerdict, away func(step, person string) bool) (store.PeopleDiff, error) {
 		return db.SetPeople(ctx, record, list, away, r.PeopleEvents)
 	})
 	if err != nil {
 		return err
 	}
+	a.agree(ctx, db, r)
 	for _, task := range slices.Sorted(maps.Keys(d.Lacking)) {
 		a.say("task %s: %s of people added", task, text.Plural(d.Lacking[task], "verdict", "verdicts"))
 	}
@@ -277,12 +295,9 @@ func (a *app) setPeoplesVerdicts(ctx context.Context, db *store.DB, r *experimen
 	return nil
 }
 
-func (a *app) noAgreement(err error) { a.warn("warning: no agreement of people: %v", err) }
-
 // peoplesVerdicts compares the answers of people about the run with its verdicts, or sets these. It
-// gives the run the agreement of people, and says in its reports what is not used, and what is only in
-// the store. What cannot be compared is passed to warn: it concerns no score.
-func peoplesVerdicts(ctx context.Context, db *store.DB, r *experiment.Run, warn func(error),
+// says in the reports of the run what is not used, and what is only in the store.
+func peoplesVerdicts(ctx context.Context, db *store.DB, r *experiment.Run,
 	do func(context.Context, *store.Run, []eval.PersonVerdict, func(step, person string) bool) (store.PeopleDiff, error)) (store.PeopleDiff, error) {
 	place := annotate.At(r.File, r.Study, db.Path(), time.Now)
 	var all []eval.PersonVerdict
@@ -307,13 +322,14 @@ func peoplesVerdicts(ctx context.Context, db *store.DB, r *experiment.Run, warn 
 	for _, task := range slices.Sorted(maps.Keys(d.Away)) {
 		r.Unused = append(r.Unused, fmt.Sprintf("task %s: %s of the store alone: the files of these people are not in the folder of the study, so nothing shows whether they still say this", task, text.Plural(d.Away[task], "verdict of people is", "verdicts of people are")))
 	}
-	addAgreements(place, r, r.Subjects(ctx), warn)
 	return d, err
 }
 
-// addAgreements gives a run the agreement of people on the tasks of its study. A task
-// without answers has none.
-func addAgreements(place annotate.Place, r *experiment.Run, subjects annotate.Source, warn func(error)) {
+// agree gives a run the agreement of people on the tasks of its study. A task without answers has
+// none. What cannot be compared is a warning: it concerns no score.
+func (a *app) agree(ctx context.Context, db *store.DB, r *experiment.Run) {
+	place, subjects := annotate.At(r.File, r.Study, db.Path(), time.Now), r.Subjects(ctx)
+	warn := func(err error) { a.warn("warning: no agreement of people: %v", err) }
 	for _, t := range r.Study.Annotation {
 		result, err := place.Result(t, subjects)
 		if err != nil {

@@ -85,18 +85,11 @@ func (a *app) noteTest(ctx context.Context, db *store.DB, name string) error {
 
 // bundleEnv says how bundles are made. missing gets what people have not written.
 func (a *app) bundleEnv(missing *[]appendix.Missing) bundle.Env {
-	return bundle.Env{Experiment: experimentEnv(), Samples: samplesPerArm, People: a.agreed,
+	return bundle.Env{Experiment: experimentEnv(), Samples: samplesPerArm, Agree: a.agree,
 		Outputs: func(ctx context.Context, db *store.DB, r *experiment.Run, result experiment.Result) (list []bundle.Output, err error) {
 			list, *missing, err = bundleOutputs(ctx, db, r, result)
 			return list, err
 		}}
-}
-
-// agreed gives a run the agreement of people, and returns how many of their verdicts
-// differ from those of the store. It stores nothing.
-func (a *app) agreed(ctx context.Context, db *store.DB, r *experiment.Run) (differ int, err error) {
-	d, err := peoplesVerdicts(ctx, db, r, a.noAgreement, db.PeopleDiff)
-	return d.Len(), err
 }
 
 // bundleOutputs lists the report in all formats, the tables of a run, and its appendices with

@@ -145,11 +145,13 @@ func (a *app) recomputeRun(ctx context.Context, db *store.DB, r *store.Run) stor
 	if rep.Unrepeated > 0 {
 		open = append(open, fmt.Sprintf("%s could not be performed again, such as %v", text.Plural(rep.Unrepeated, "trial", "trials"), rep.Why))
 	}
-	switch other, err := a.agreed(ctx, db, run); {
+	other, err := run.PeopleDiff(ctx)
+	a.agree(ctx, db, run)
+	switch n := other.Len(); {
 	case err != nil:
 		open = append(open, "people's work: "+err.Error())
-	case other > 0:
-		open = append(open, text.Plural(other, "verdict", "verdicts")+" of people differ in the store and in their files: `scruple score` takes those of the files")
+	case n > 0:
+		open = append(open, text.Plural(n, "verdict", "verdicts")+" of people differ in the store and in their files: `scruple score` takes those of the files")
 	case rep.Earlier > 0: // scores are of that plan too
 	case !scored:
 		note += "; the run has no analysis yet"

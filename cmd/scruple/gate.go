@@ -231,8 +231,12 @@ func (a *app) gate(o *opened, write func(io.Writer, report.Report) error, output
 
 var errNoRules = errors.New("the study has no rules: add `decide:` to it (see `scruple help rules`)")
 
-// exitOf returns the exit code of a verdict as an error, or nil for a pass.
+// exitOf returns the exit code of a verdict as an error, or nil for a pass. An unfinished TEST run has
+// no verdict yet.
 func exitOf(v *gate.Verdict) error {
+	if v == nil {
+		return exit(exitNotAllowed, nil)
+	}
 	if code := v.ExitCode(); code != exitOK {
 		return exit(code, nil)
 	}

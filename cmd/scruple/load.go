@@ -41,6 +41,9 @@ func experimentEnv() experiment.Env {
 		Now:       time.Now,
 		Version:   version(),
 		Variables: variables,
+		People: func(ctx context.Context, db *store.DB, r *experiment.Run) (store.PeopleDiff, error) {
+			return peoplesVerdicts(ctx, db, r, db.PeopleDiff)
+		},
 	}
 }
 

@@ -42,6 +42,8 @@ func (c corpus) Trials() (list []eval.Trial, err error) {
 	return list, nil
 }
 
+func (corpus) Now(t eval.Trial) (eval.Trial, error) { return t, nil }
+
 func (c corpus) Show(t eval.Trial) (eval.Exhibit, error) {
 	x := eval.Exhibit{Item: t.Item, Arm: t.Arm, Title: "title of " + t.Arm, Lead: "question " + t.Item,
 		Facts: []eval.Level{{Name: "gold", Value: "GOLD"}}, Expected: "GOLD", Table: &eval.Table{Title: "GOLD"},

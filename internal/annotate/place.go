@@ -483,7 +483,7 @@ func (q *Queue) checkItems(t study.Task, source Source) error {
 	if len(q.Subjects) == 0 || slices.ContainsFunc(q.Subjects, func(s Subject) bool { return has[s.Item] }) {
 		return nil
 	}
-	return fmt.Errorf("task %s was drawn from other items, such as %s: give the --split on which it was drawn, or copy the task under another name for this one", q.Task, q.Subjects[0].Item)
+	return fmt.Errorf("task %s was drawn from other items, such as %s: give the --split on which it was drawn, or copy the task under another name for this one (for TEST before it is registered: its tasks are registered with it)", q.Task, q.Subjects[0].Item)
 }
 
 // CheckQueues returns the first error of the queues of tasks, so that a run ends before its first

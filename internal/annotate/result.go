@@ -512,7 +512,11 @@ func (p Place) Verdicts(t study.Task, source Source) (list []eval.PersonVerdict,
 			case g.Final != nil && !fresh.has(g.Final):
 				stale++
 			default:
-				trial, unit := s.trial(), s.Unit
+				trial, err := source.Now(s.trial())
+				if err != nil {
+					return nil, 0, err
+				}
+				unit := s.Unit
 				if s.Other != "" { // of two arms, so it concerns the item
 					trial, unit = eval.Trial{Item: s.Item}, s.Arm+" or "+s.Other
 				}

@@ -92,6 +92,8 @@ type Drawer interface {
 
 // A Shower shows answers.
 type Shower interface {
+	// Now is the trial of a subject as the run has it, whose arm may have another id since.
+	Now(t eval.Trial) (eval.Trial, error)
 	// Show shows an answer, or an item alone if the trial has no arm.
 	Show(t eval.Trial) (eval.Exhibit, error)
 	// ShowQueued shows an answer of a queue of the suite.

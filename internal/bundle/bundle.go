@@ -114,9 +114,8 @@ type Env struct {
 	Experiment experiment.Env
 	// Outputs renders the report and the tables of a run.
 	Outputs func(ctx context.Context, db *store.DB, r *experiment.Run, result experiment.Result) ([]Output, error)
-	// People gives a run the agreement of people. It returns how many of their verdicts
-	// differ from those of the store.
-	People func(ctx context.Context, db *store.DB, r *experiment.Run) (int, error)
+	// Agree gives a run the agreement of people.
+	Agree func(ctx context.Context, db *store.DB, r *experiment.Run)
 	// Samples is how many of the best and of the worst trials of an arm a report shows.
 	Samples func(arms int) int
 	// Private are texts that no bundle contains, such as keys and the folder of the

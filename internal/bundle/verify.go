@@ -295,13 +295,14 @@ func reproduce(ctx context.Context, dir string, m *Manifest, env Env) (_ *reprod
 	if a.run, err = a.x.Attach(ctx, a.db, found); err != nil {
 		return nil, err
 	}
-	differ, err := env.People(ctx, a.db, a.run)
+	differ, err := a.run.PeopleDiff(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if differ > 0 {
-		return nil, fmt.Errorf("%s of people not as in the store: bring it up to date with `scruple score`", text.Plural(differ, "verdict is", "verdicts are"))
+	if n := differ.Len(); n > 0 {
+		return nil, fmt.Errorf("%s of people not as in the store: bring it up to date with `scruple score`", text.Plural(n, "verdict is", "verdicts are"))
 	}
+	env.Agree(ctx, a.db, a.run)
 	if a.result, a.other, err = a.run.Recompute(ctx, env.Samples(len(a.x.Bench.Arms())), a.kept); err != nil {
 		return nil, err
 	}

@@ -53,8 +53,9 @@ func (x *Experiment) completeTasks() error {
 type Subjects struct {
 	eval.Annotated
 	x      *Experiment
-	r      *Run                        // nil: no answers
-	scorer func() (eval.Scorer, error) // that scores the run
+	r      *Run                              // nil: no answers
+	scorer func() (eval.Scorer, error)       // that scores the run
+	ids    func() (map[string]string, error) // of now of arms that the run had under others
 	ctx    context.Context
 }
 
@@ -69,7 +70,17 @@ func (r *Run) Subjects(ctx context.Context) *Subjects {
 	return &Subjects{Annotated: annotated(r.Experiment), x: r.Experiment, r: r, ctx: ctx, scorer: sync.OnceValues(func() (eval.Scorer, error) {
 		scorer, _, err := r.calibrate(ctx)
 		return scorer, err
-	})}
+	}), ids: sync.OnceValues(func() (map[string]string, error) { return r.renames(ctx) })}
+}
+
+// Now is a trial as the run has it: a task was drawn when its arm may have had another id.
+func (s *Subjects) Now(t eval.Trial) (eval.Trial, error) {
+	if s.r == nil || t.Arm == "" || slices.Contains(s.x.ArmIDs(), t.Arm) {
+		return t, nil
+	}
+	ids, err := s.ids()
+	t.Arm = cmp.Or(ids[t.Arm], t.Arm)
+	return t, err
 }
 
 // Items returns the items of the study.
@@ -164,6 +175,9 @@ func (s *Subjects) ShowQueued(name string, t eval.Trial) ([]eval.Passage, error)
 	if err != nil {
 		return nil, err
 	}
+	if t, err = s.Now(t); err != nil {
+		return nil, err
+	}
 	var c eval.Case
 	for n := 1; n <= s.x.Study.Execution.Replicates; n++ {
 		one, err := s.r.db.Case(s.ctx, s.r.Record, eval.Trial{Item: t.Item, Arm: t.Arm, Replicate: n})
@@ -201,6 +215,13 @@ func (s *Subjects) Show(t eval.Trial) (eval.Exhibit, error) {
 	if s.r == nil {
 		return eval.Exhibit{}, errors.New("the study has no run: run it first")
 	}
+	t, err := s.Now(t)
+	if err != nil {
+		return eval.Exhibit{}, err
+	}
+	if !slices.Contains(s.x.ArmIDs(), t.Arm) {
+		return eval.Exhibit{}, fmt.Errorf("the study no longer has arm %s", t.Arm)
+	}
 	c, err := s.r.db.Case(s.ctx, s.r.Record, t)
 	if err != nil {
 		return eval.Exhibit{}, err
@@ -213,6 +234,14 @@ func (s *Subjects) Show(t eval.Trial) (eval.Exhibit, error) {
 		c.Trials[i].Verdicts = nil
 	}
 	return s.x.Bench.Show(c)
+}
+
+// PeopleDiff says how the answers of people about the run differ from the verdicts it was scored with.
+func (r *Run) PeopleDiff(ctx context.Context) (d store.PeopleDiff, err error) {
+	if r.env.People != nil {
+		d, err = r.env.People(ctx, r.db, r)
+	}
+	return d, err
 }
 
 // ratings compares the judge of the suite with the verdicts of people, if the study has

@@ -62,6 +62,13 @@ func (x *Experiment) Current(ctx context.Context, db *store.DB, r *store.Run, ke
 	if kept.basis != x.basis() {
 		return discipline.NotAllowed("the metrics, comparisons or statistics of the study, or what scores are computed from, changed since run %s was analysed: run `%s` to analyse it again at no cost", r.ID, x.commandLine("score"))
 	}
+	people, err := (&Run{Experiment: x, Record: r, db: db}).PeopleDiff(ctx)
+	if err != nil {
+		return err
+	}
+	if people.Len() > 0 {
+		return discipline.NotAllowed("answers of people changed since run %s was analysed:\n  %s\nrun `%s` to analyse it again at no cost", r.ID, strings.Join(peopleChanges(people), "\n  "), x.commandLine("score"))
+	}
 	if x.Study.ReplicationOf == "" {
 		return nil
 	}

@@ -59,8 +59,11 @@ type Env struct {
 	// Variables returns the environment variables with these names, each with the SHA-256 of its
 	// value, or [discipline.Unrecorded]. It may be nil.
 	Variables func(names []string) []eval.Part
-	Now       func() time.Time
-	Version   string // of the program, recorded with runs and analyses
+	// People says how the answers of people about a run differ from its verdicts, and adds to the run
+	// which of them are not used. It may be nil.
+	People  func(context.Context, *store.DB, *Run) (store.PeopleDiff, error)
+	Now     func() time.Time
+	Version string // of the program, recorded with runs and analyses
 	// ForPeople loads studies whose gold people have still to make, if the suite can.
 	ForPeople bool
 	// Kit loads the study of a blind kit. An outsider cannot change its prompts, so items

@@ -243,6 +243,27 @@ func (x *Experiment) armEvents(a store.Amendment, earlier []store.Event) (events
 	return events
 }
 
+// renames are the ids of now of arms that the run had under others.
+func (r *Run) renames(ctx context.Context) (map[string]string, error) {
+	events, err := r.db.Events(ctx, r.Record)
+	now := map[string]string{}
+	for _, e := range events {
+		var d deciding
+		if e.What != rulesEvent || json.Unmarshal([]byte(e.Note), &d) != nil {
+			continue
+		}
+		for _, pair := range d.Renamed {
+			for was, id := range now {
+				if id == pair[0] {
+					now[was] = pair[1]
+				}
+			}
+			now[pair[0]] = pair[1]
+		}
+	}
+	return now, err
+}
+
 // eventsOf returns an event of a kind for each note.
 func (x *Experiment) eventsOf(what string, notes ...string) []store.Event {
 	return mapped(notes, func(note string) store.Event { return store.Event{At: x.env.Now(), What: what, Note: note} })

@@ -100,6 +100,21 @@ func TestWaitInTheBody(t *testing.T) {
 	if wait := RetryAfter(dates, time.Now()); wait != 2*time.Second {
 		t.Errorf("wait %v, want 2s", wait)
 	}
+	// A server that rounds down says 0 of less than a second: that is said, and no server says it of no time.
+	for name, header := range map[string]http.Header{
+		"0":           {"Retry-After": {"0"}},
+		"0 ms":        {"Retry-After-Ms": {"0"}},
+		"its own now": {"Date": {server.Format(http.TimeFormat)}, "Retry-After": {server.Format(http.TimeFormat)}},
+	} {
+		if wait := RetryAfter(header, time.Now()); wait != time.Second {
+			t.Errorf("%s: wait %v, want 1s", name, wait)
+		}
+	}
+	for _, nothing := range []string{"", "-1", "soon", "nan"} {
+		if wait := RetryAfter(http.Header{"Retry-After": {nothing}}, time.Now()); wait != 0 {
+			t.Errorf("%q: wait %v, want 0, since it says nothing", nothing, wait)
+		}
+	}
 	for _, long := range []string{"1e11", "inf"} {
 		for _, name := range []string{"Retry-After", "Retry-After-Ms"} {
 			if wait := RetryAfter(http.Header{name: {long}}, time.Now()); wait < 1000*24*time.Hour {

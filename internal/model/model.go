@@ -8,6 +8,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -160,21 +161,24 @@ func unreachable(err error) (remedy string, ok bool) {
 
 // RetryAfter reads how long a server asks to wait: retry-after-ms, or
 // Retry-After in seconds or as a date, from the time of the answer by the server's clock, or else
-// from now. 0 means it did not say.
+// from now. 0 means it did not say; a server that says 0 may have rounded up to a second down.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	const longest = 1 << 62 // beyond a Duration, the conversion differs by machine
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
-		return time.Duration(min(ms*float64(time.Millisecond), longest))
+	said := func(x float64, unit time.Duration) time.Duration {
+		return cmp.Or(time.Duration(min(x*float64(unit), longest)), time.Second)
+	}
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms >= 0 {
+		return said(ms, time.Millisecond)
 	}
 	v := h.Get("Retry-After")
-	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 {
-		return time.Duration(min(s*float64(time.Second), longest))
+	if s, err := strconv.ParseFloat(v, 64); err == nil && s >= 0 {
+		return said(s, time.Second)
 	}
 	if sent, err := http.ParseTime(h.Get("Date")); err == nil {
 		now = sent
 	}
-	if at, err := http.ParseTime(v); err == nil && at.After(now) {
-		return at.Sub(now)
+	if at, err := http.ParseTime(v); err == nil {
+		return said(max(0, at.Sub(now).Seconds()), time.Second)
 	}
 	return 0
 }

@@ -336,9 +336,11 @@ func TestCaseErrors(t *testing.T) {
 					t.Errorf("want %s, got %v", want, err)
 				}
 			}
-			b.write([]string{of.items[0], of.fail, "fail"}, []string{of.items[0], of.fail, "pass"})
-			if _, err := b.open(withCases); err == nil || !strings.Contains(err.Error(), "has the answer twice") {
-				t.Errorf("%v", err)
+			for _, again := range []string{of.fail, of.fail + " \n"} { // one observation, and one question to most judges
+				b.write([]string{of.items[0], of.fail, "fail"}, []string{of.items[0], again, "pass"})
+				if _, err := b.open(withCases); err == nil || !strings.Contains(err.Error(), "has the answer twice") {
+					t.Errorf("%q: %v", again, err)
+				}
 			}
 			_, err := b.open("judge.scale={min: 3, max: 5, pass: 3}")
 			if want := map[bool]string{true: "remove it: a judgement has five scores", false: "want a grade above min (3)"}[name == "spans"]; err == nil || !strings.Contains(err.Error(), want) {

@@ -119,7 +119,7 @@ func (k *KnownCases) Read(f *study.File, j Judging, judge *study.Model, items []
 			errs.Add(known.Errorf(row, "item", "the study has no item %q%s", c.Item, text.DidYouMean(c.Item, ids)))
 		case !c.Pass && verdict != passWord(false):
 			errs.Add(known.Errorf(row, "verdict", "verdict %q: want what the judge must say of the answer, pass or fail", verdict))
-		case slices.ContainsFunc(k.of[c.Item], func(o KnownCase) bool { return o.Answer == c.Answer }):
+		case slices.ContainsFunc(k.of[c.Item], func(o KnownCase) bool { return strings.TrimSpace(o.Answer) == strings.TrimSpace(c.Answer) }):
 			errs.Add(known.Errorf(row, "answer", "item %s has the answer twice: remove one", c.Item))
 		default:
 			if err := admit(c); err != nil {

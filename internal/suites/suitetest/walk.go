@@ -413,7 +413,7 @@ func (w *walk) bundle(ctx context.Context, x *experiment.Experiment, db *store.D
 	r.Record, err = db.Run(ctx, r.Record.ID)
 	w.must(err)
 	env := bundle.Env{Experiment: w.env(), Samples: func(int) int { return 1 },
-		People: func(context.Context, *store.DB, *experiment.Run) (int, error) { return 0, nil },
+		Agree: func(context.Context, *store.DB, *experiment.Run) {},
 		Outputs: func(_ context.Context, _ *store.DB, _ *experiment.Run, result experiment.Result) ([]bundle.Output, error) {
 			return []bundle.Output{{Name: "report.md", Write: func(to io.Writer) error {
 				return report.Formats()[0].Render(to, report.Report{Analysis: result.Analysis, Verdict: result.Verdict})
