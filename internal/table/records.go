@@ -124,7 +124,7 @@ func (t *Table) record(r Row, texts Texts) ([]byte, error) {
 	object := map[string]any{}
 	for i, name := range t.Header {
 		cell := r.Text(i)
-		if cell == "" && name != texts.Verbatim {
+		if r.Cells[i].Text == "" || cell == "" && name != texts.Verbatim {
 			continue
 		}
 		within, keys := object, strings.Split(name, ".")
