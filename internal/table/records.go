@@ -19,7 +19,8 @@ import (
 // Texts are columns whose values are no numbers and no booleans.
 type Texts struct {
 	Names    []string
-	Verbatim string // the one whose white space is kept, since others count its characters; it may be empty
+	Verbatim string   // the one whose white space is kept, since others count its characters; it may be empty
+	Keys     []string // those that [Table.Gaps] looks at
 }
 
 // Records gives visit the records of a file as JSON objects, each with its line: JSON Lines as
@@ -40,6 +41,9 @@ func Records(path string, texts Texts, visit func(line int, record []byte, err e
 		return "", err
 	}
 	t, err := Parse(path, "", data)
+	if err == nil {
+		err = t.Gaps(texts.Keys)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -58,6 +62,9 @@ func OpenLines(path string, texts Texts) (*dataset.Lines, error) {
 		return dataset.OpenLines(path)
 	}
 	t, err := Read(path)
+	if err == nil {
+		err = t.Gaps(texts.Keys)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -79,6 +86,9 @@ func OpenLines(path string, texts Texts) (*dataset.Lines, error) {
 
 // Lines writes the rows as [Records] does, each on its line: others are blank.
 func (t *Table) Lines(texts Texts) ([]byte, error) {
+	if err := t.Gaps(texts.Keys); err != nil {
+		return nil, err
+	}
 	var b bytes.Buffer
 	line := 1
 	for _, r := range t.Rows {

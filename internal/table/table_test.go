@@ -107,6 +107,26 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+// TestGaps: marks of missing values are no names, but in JSON.
+func TestGaps(t *testing.T) {
+	table := parse(t, "x.csv", "id,cluster,note\nNA,c1,NA\nb,NA,\nc,,\nd, None ,\ne,NAME,\n")
+	const want = `x.csv:3:3: cluster is "NA", as programs write a missing value (and in 1 row more): empty the cell, in R with write.csv(…, na = ""); rename it, or use JSON Lines, if it is a name`
+	if err := table.Gaps([]string{"cluster", "other"}); err == nil || err.Error() != want {
+		t.Errorf("%v\nwant %s", err, want)
+	}
+	if _, err := table.Lines(Texts{Keys: []string{"cluster"}}); err == nil || err.Error() != want {
+		t.Errorf("%v\nwant %s", err, want)
+	}
+	var errs []string
+	table.Bind(Names{Known: []string{"group"}, Keys: []string{"group"}, File: map[string]string{"group": "cluster"}}, func(_ string, err error) { errs = append(errs, err.Error()) })
+	if !slices.Equal(errs, []string{want}) {
+		t.Errorf("%q\nwant %s", errs, want)
+	}
+	if err := parse(t, "x.jsonl", `{"cluster": "NA"}`).Gaps([]string{"cluster"}); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestRefusedText: what is wrong in a text is said with its place, and other rows are read.
 func TestRefusedText(t *testing.T) {
 	for _, tt := range []struct {
