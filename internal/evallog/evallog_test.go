@@ -639,6 +639,8 @@ func TestNotes(t *testing.T) {
 		{name: "an id as text and as number", format: "inspect", files: []string{"a.json"}, contents: map[string]string{"a.json": log("m", `{"id": 7, "epoch": 1, "scores": {"s": {"value": 1}}}, {"id": "7", "epoch": 1, "scores": {"s": {"value": 1}}}`)},
 			err: `a.json: element 2: item 7 has two samples of arm m and replicate 1`},
 		{name: "a folder of logs", format: "inspect", files: []string{"logs"}, contents: map[string]string{"logs/a.json": log("m", `{"id": 7, "epoch": 1, "scores": {"s": {"value": 1}}}`), "logs/x.txt": ""}, has: `"arm":"m"`},
+		{name: "a folder of folders", format: "inspect", files: []string{"logs"}, contents: map[string]string{"logs/b.json": log("m", `{"id": 7, "epoch": 1, "scores": {"s": {"value": 1}}}`), "logs/eval-set.json": `{"tasks": []}`, "logs/sub/c.json": log("n", `{"id": 7, "epoch": 1, "scores": {"s": {"value": 1}}}`)},
+			note: "note: logs/eval-set.json: left out, since it is no log", has: `"arm":"n"`},
 		{name: "a folder without logs", format: "inspect", files: []string{"logs"}, contents: map[string]string{"logs/x.txt": ""}, err: "logs: the folder has no logs, .eval or .json"},
 		{name: "samples that are invalid", format: "inspect", files: []string{"a.json"}, contents: map[string]string{"a.json": log("m", `{"id": 7, "epoch": 1, "scores": {"s": {"value": 1}}, "invalidation": {"reason": "x"}}, {"id": 8, "epoch": 1, "scores": {"s": {"value": 1}}, "invalidation": null}`)},
 			note: "note: a.json: 1 sample is marked as invalid, and counts as the others"},
@@ -717,7 +719,7 @@ func TestNotes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if said := strings.ReplaceAll(fmt.Sprint(report), dir+string(filepath.Separator), ""); !strings.Contains(said, c.note) || c.note == "" && strings.Contains(said, "note: ") {
+			if said := filepath.ToSlash(strings.ReplaceAll(fmt.Sprint(report), dir+string(filepath.Separator), "")); !strings.Contains(said, c.note) || c.note == "" && strings.Contains(said, "note: ") {
 				t.Errorf("%s\nwant %s", said, c.note)
 			}
 			got := read(t, filepath.Join(dir, "study"), "study.yaml") + read(t, filepath.Join(dir, "study"), "scores.jsonl")
