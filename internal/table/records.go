@@ -133,8 +133,12 @@ func (t *Table) record(r Row, texts Texts) ([]byte, error) {
 	}
 	object := map[string]any{}
 	for i, name := range t.Header {
-		cell := r.Text(i)
-		if r.Cells[i].Text == "" || cell == "" && name != texts.Verbatim {
+		raw := r.Cells[i].Text
+		if r.Cells[i].kind == quoted { // people's texts are as they are
+			raw = "'" + raw
+		}
+		cell := strings.TrimSpace(raw)
+		if raw == "" || cell == "" && name != texts.Verbatim {
 			continue
 		}
 		within, keys := object, strings.Split(name, ".")
@@ -152,7 +156,7 @@ func (t *Table) record(r Row, texts Texts) ([]byte, error) {
 		if within[key] != nil {
 			return nil, fmt.Errorf("a value of %s beside columns such as %q: use one of them", name, name+".…")
 		}
-		within[key] = r.Cells[i].Text
+		within[key] = raw
 		if name != texts.Verbatim {
 			within[key] = texts.value(name, cell, t.truths()[i])
 		}

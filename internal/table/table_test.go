@@ -41,12 +41,16 @@ func TestSeparators(t *testing.T) {
 		{"empty columns at the end", "a,b,,\n1,2,,\n", []string{"1", "2"}},
 		{"line ends of old Macs", "a,b\r1,2\r", []string{"1", "2"}},
 		{"an escaped formula", "a,b,c\n'=1+1,''-x,'tis\n", []string{"=1+1", "'-x", "'tis"}},
+		{"no escape", "a\n'tis\n", []string{"'tis"}},
 		{"line ends in quotes", "a,b\r\n\"\r\nx\r\n\"\"y\"\"\r\r\nz\nu\",\"v\r\nw\"\r\n", []string{"x\r\n\"y\"\r\r\nz\nu", "v\r\nw"}},
 		{"lists of JSON are text", "a,b\n[],{}\n", []string{"[]", "{}"}},
 	} {
 		table := parse(t, "f.csv", tt.data)
 		if got := table.Rows[len(table.Rows)-1].Texts(); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+		if said := table.Escaped(); strings.HasPrefix(said, "f.csv: in 2 cells an apostrophe before =, +, - or @") != (tt.name == "an escaped formula") {
+			t.Errorf("%s: %q", tt.name, said)
 		}
 	}
 }

@@ -53,13 +53,16 @@ func ReadTable(f *study.File, k TableKeys, errs *study.Errors) (t *table.Table, 
 }
 
 // OtherColumns notes the columns of a file that a suite does not know and that are not
-// among the strata of the study.
-func OtherColumns(c *table.Columns, strata []string) []string {
+// among the strata of the study, and the cells whose apostrophe is left out.
+func OtherColumns(c *table.Columns, strata []string) (notes []string) {
+	if said := c.Table.Escaped(); said != "" {
+		notes = append(notes, said)
+	}
 	names := slices.DeleteFunc(c.OtherNames(), func(name string) bool { return slices.Contains(strata, name) })
 	if len(names) == 0 {
-		return nil
+		return notes
 	}
-	return []string{fmt.Sprintf("%s: other columns, shown beside the item: %s; data.strata breaks results down by them", c.Table.File, strings.Join(names, ", "))}
+	return append(notes, fmt.Sprintf("%s: other columns, shown beside the item: %s; data.strata breaks results down by them", c.Table.File, strings.Join(names, ", ")))
 }
 
 // SplitColumns divides the values of other columns into those of the strata that a study

@@ -93,6 +93,9 @@ func (l *loader) read(key string, t Table, schema []column) *table.Columns {
 	if file == nil {
 		return nil
 	}
+	if said := file.Escaped(); said != "" {
+		l.Warn("%s", said)
+	}
 	names := table.Names{Known: []string{columnCluster, columnGroup}, Keys: []string{columnCluster, columnGroup}, Remedy: func(known, _ string) string { return "rename it" }}
 	names.Known = append(names.Known, namesOf(schema, func(c column) string { return c.Name })...)
 	s := file.Bind(names, func(_ string, err error) { l.errs.Add(err) })
