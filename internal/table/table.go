@@ -206,6 +206,10 @@ func (t *Table) add(r Row) bool {
 	if given == 0 {
 		return true
 	}
+	if t.top.Line > 0 && len(t.Header) > 1 && slices.Equal(r.Texts(), t.Header) {
+		t.fault(r, -1, "the row is the header again: remove it, and check whether the file is several files in one")
+		return true
+	}
 	t.given, t.empty = t.given+given, t.empty+len(r.Cells)-given
 	if t.sparse() {
 		t.fault(r, -1, "%w", errSparse)
