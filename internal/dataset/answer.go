@@ -51,7 +51,7 @@ func (a *Answer) Key() (item string, replicate int, err error) {
 	case replicate < 1 || replicate > math.MaxInt32:
 		err = fmt.Errorf("invalid replicate %d: want at least 1", replicate)
 	case len(a.Output) == 0:
-		err = errors.New(`missing "output": set the model's answer, or "" for an empty one`)
+		err = errors.New(`missing "output": set the model's answer, leave the line out if there is none, or write "" in JSON for an empty one`)
 	case kind != '"' && kind != '{' && kind != '[':
 		err = fmt.Errorf(`"output" is %s: want a text, an object or a list`, a.Output)
 	case a.Usage.Input < 0 || a.Usage.Output < 0:

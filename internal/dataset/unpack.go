@@ -73,9 +73,22 @@ func decoder() transform.Transformer { return unicode.BOMOverride(transform.Nop)
 // It checks nothing.
 func Decoded(r io.Reader) io.Reader { return transform.NewReader(r, decoder()) }
 
+// binaries are what files that people take for tables begin with, and what to do with them.
+var binaries = [][2]string{
+	{"PAR1", "is a Parquet file: convert it to CSV or JSON Lines"},
+	{"BZh", "is compressed with bzip2: unpack it, or pack it with gzip"},
+	{"\xfd7zXZ", "is compressed with xz: unpack it, or pack it with gzip"},
+	{"\x28\xb5\x2f\xfd", "is compressed with zstd: unpack it, or pack it with gzip"},
+}
+
 // Text returns the content of a text file as UTF-8 without a byte order mark. UTF-16 is known
 // by its mark. The error names the file and the first line that is not text.
 func Text(file string, data []byte) ([]byte, error) {
+	for _, b := range binaries {
+		if bytes.HasPrefix(data, []byte(b[0])) {
+			return nil, fmt.Errorf("%s: %s", file, b[1])
+		}
+	}
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
 		decoded, _, err := transform.Bytes(decoder(), data)
 		if err != nil {

@@ -613,6 +613,11 @@ func TestNotes(t *testing.T) {
 	}
 	const trial = `{"task_name": "t", "agent_info": {"name": "a"}, "verifier_result": {"rewards": {"reward": 1}}}`
 	excepted := func(also string) string { return strings.TrimSuffix(trial, "}") + ", " + also + "}" }
+	// older is a file of promptfoo 0.92 with a result, and one that is right.
+	older := func(result string) string {
+		const all = `"prompt": {"raw": "p"}, "provider": {"id": "x"}, "vars": {}`
+		return fmt.Sprintf(`{"results": {"version": 3, "results": [{%s, %s}, {%[1]s, "success": true, "score": 0.25, "gradingResult": {"componentResults": [{}]}}]}}`, all, result)
+	}
 	const low, high, at, other = `"score": 0.2, "success": true`, `"score": 0.9, "success": true`, `"score": 0.5, "success": true`, `"score": 0.9, "success": false`
 	for _, c := range []struct {
 		name, format string
@@ -634,6 +639,8 @@ func TestNotes(t *testing.T) {
 		{name: "an id as text and as number", format: "inspect", files: []string{"a.json"}, contents: map[string]string{"a.json": log("m", `{"id": 7, "epoch": 1, "scores": {"s": {"value": 1}}}, {"id": "7", "epoch": 1, "scores": {"s": {"value": 1}}}`)},
 			err: `a.json: element 2: item 7 has two samples of arm m and replicate 1`},
 		{name: "a folder of logs", format: "inspect", files: []string{"logs"}, contents: map[string]string{"logs/a.json": log("m", `{"id": 7, "epoch": 1, "scores": {"s": {"value": 1}}}`), "logs/x.txt": ""}, has: `"arm":"m"`},
+		{name: "a folder of folders", format: "inspect", files: []string{"logs"}, contents: map[string]string{"logs/b.json": log("m", `{"id": 7, "epoch": 1, "scores": {"s": {"value": 1}}}`), "logs/eval-set.json": `{"tasks": []}`, "logs/sub/c.json": log("n", `{"id": 7, "epoch": 1, "scores": {"s": {"value": 1}}}`)},
+			note: "note: logs/eval-set.json: left out, since it is no log", has: `"arm":"n"`},
 		{name: "a folder without logs", format: "inspect", files: []string{"logs"}, contents: map[string]string{"logs/x.txt": ""}, err: "logs: the folder has no logs, .eval or .json"},
 		{name: "samples that are invalid", format: "inspect", files: []string{"a.json"}, contents: map[string]string{"a.json": log("m", `{"id": 7, "epoch": 1, "scores": {"s": {"value": 1}}, "invalidation": {"reason": "x"}}, {"id": 8, "epoch": 1, "scores": {"s": {"value": 1}}, "invalidation": null}`)},
 			note: "note: a.json: 1 sample is marked as invalid, and counts as the others"},
@@ -649,6 +656,11 @@ func TestNotes(t *testing.T) {
 			note: "5 scores unscored: overloaded", has: `"has":1,`},
 		{name: "a grader that failed and has no metric", format: "promptfoo", files: []string{"a.jsonl"}, contents: map[string]string{"a.jsonl": `{"prompt": {"raw": "p"}, "provider": {"id": "x"}, "vars": {}, "success": false, "score": 0.5, "namedScores": {"has": 1}, "gradingResult": {"componentResults": [{"score": 1, "assertion": {"metric": "has"}}, {"assertion": {"type": "llm-rubric"}, "metadata": {"graderError": true}}]}}`},
 			note: "2 scores unscored: the grader failed", has: `"has":1,`},
+		{name: "a provider that failed, without failureReason", format: "promptfoo", files: []string{"a.json"}, contents: map[string]string{"a.json": older(`"success": false, "score": 0, "error": "HTTP 500 boom", "gradingResult": null`)},
+			note: "excluded from scores, and counted\nnote: a.json: its results have no failureReason", has: `"error":"HTTP 500 boom"`, lacks: `"pass":0`},
+		{name: "an assertion that failed, without failureReason", format: "promptfoo", files: []string{"a.json"}, contents: map[string]string{"a.json": older(`"success": false, "score": 0, "error": "Expected Say", "gradingResult": {"reason": "Expected Say", "componentResults": [{}]}`)}, has: `"pass":0`, lacks: `"error"`},
+		{name: "a test without assertions", format: "promptfoo", files: []string{"a.json"}, contents: map[string]string{"a.json": older(`"success": true, "score": 1, "gradingResult": {"pass": true, "score": 1, "reason": "No assertions"}`)},
+			note: "2 scores unscored: the test has no assertions", lacks: `"score":1`},
 		{name: "a metric that is no mean", format: "lm-eval", files: []string{"samples_t_1.jsonl"}, contents: map[string]string{"samples_t_1.jsonl": `{"doc_id": 1, "doc_hash": "h", "filter": "none", "metrics": ["f"], "f": 1}`, "results_1.json": `{"model_name": "m", "configs": {"t": {"metric_list": [{"metric": "f", "aggregation": "median"}]}}}`}, note: `note: metric "f": lm-eval aggregates it by median`},
 		{name: "a judge that failed", format: "nemo", files: []string{"a.jsonl"}, contents: map[string]string{"a.jsonl": `{"problem_idx": 1, "reward": 0, "latency_ms": 1500, "scoring_details": {"judge": {"error": "503", "total": null}, "scorer:exact": {"correct": true, "reward": 1}}}
 {"problem_idx": 2, "reward": 0, "latency_ms": 0, "scoring_details": {"judge": {"normalized": 0, "parse_error": true}, "scorer:exact": {"error": "no regex", "reward": 0}}}`},
@@ -707,7 +719,7 @@ func TestNotes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if said := strings.ReplaceAll(fmt.Sprint(report), dir+string(filepath.Separator), ""); !strings.Contains(said, c.note) || c.note == "" && strings.Contains(said, "note: ") {
+			if said := filepath.ToSlash(strings.ReplaceAll(fmt.Sprint(report), dir+string(filepath.Separator), "")); !strings.Contains(said, c.note) || c.note == "" && strings.Contains(said, "note: ") {
 				t.Errorf("%s\nwant %s", said, c.note)
 			}
 			got := read(t, filepath.Join(dir, "study"), "study.yaml") + read(t, filepath.Join(dir, "study"), "scores.jsonl")

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -97,47 +99,49 @@ type inspectUsage struct {
 // mostSample is the most bytes of one sample.
 const mostSample = 64 << 20
 
-// inspectLogs are the files with the logs of folders in their place: the .eval files, or else .json.
-func inspectLogs(files []string) (logs []string, err error) {
+// inspectLogs are the files, with the .eval and .json files below folders in their place, of which
+// some may be no logs.
+func inspectLogs(files []string) (logs []string, below map[string]bool, err error) {
+	below = map[string]bool{}
 	for _, file := range files {
 		info, err := os.Stat(file)
 		if err != nil || !info.IsDir() {
 			logs = append(logs, file) // what is wrong with it is said where it is read
 			continue
 		}
-		entries, err := os.ReadDir(file)
+		before := len(logs)
+		err = fs.WalkDir(os.DirFS(file), ".", func(name string, e fs.DirEntry, err error) error {
+			if kind := path.Ext(name); err == nil && !e.IsDir() && (kind == ".eval" || kind == ".json") {
+				log := filepath.Join(file, filepath.FromSlash(name))
+				logs, below[log] = append(logs, log), true
+			}
+			return err
+		})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		var found []string
-		for _, kind := range []string{".eval", ".json"} {
-			for _, e := range entries {
-				if strings.HasSuffix(e.Name(), kind) {
-					found = append(found, filepath.Join(file, e.Name()))
-				}
-			}
-			if len(found) > 0 {
-				break
-			}
+		if len(logs) == before {
+			return nil, nil, fmt.Errorf("%s: the folder has no logs, .eval or .json", file)
 		}
-		if len(found) == 0 {
-			return nil, fmt.Errorf("%s: the folder has no logs, .eval or .json", file)
-		}
-		logs = append(logs, found...)
 	}
-	return logs, nil
+	return logs, below, nil
 }
 
 func readInspect(files []string, to *Import) error {
-	files, err := inspectLogs(files)
+	files, below, err := inspectLogs(files)
 	if err != nil {
 		return err
 	}
-	logs := make([]*log, len(files))
+	var logs []*log
 	tasks := map[string]bool{}
-	for i, file := range files {
+	for _, file := range files {
 		l := &log{file: file}
-		if err := l.each(nil); err != nil {
+		err := l.each(nil)
+		if l.Version == 0 && below[file] && strings.HasSuffix(file, ".json") {
+			to.Note("%s: left out, since it is no log", file)
+			continue
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 		if l.Version != 2 {
@@ -169,7 +173,7 @@ func readInspect(files []string, to *Import) error {
 		}
 		l.arm = to.arm(name, l.Eval.Task, file)
 		tasks[l.Eval.Task] = true
-		if logs[i] = l; l.Status != "success" {
+		if logs = append(logs, l); l.Status != "success" {
 			to.Note("%s: the status of the log is %q: samples that it does not have are missing here too", file, l.Status)
 		}
 	}

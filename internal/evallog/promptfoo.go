@@ -40,12 +40,13 @@ type promptfooResult struct {
 		Cost   *float64       `json:"cost"` // of providers that state one
 	} `json:"response"`
 	Error         string                    `json:"error"`
-	FailureReason int                       `json:"failureReason"` // 2: the tool failed, not the answer
+	FailureReason *int                      `json:"failureReason"` // 2: the tool failed, not the answer; before 0.100 there is none
 	Success       bool                      `json:"success"`
 	Score         jsontext.Value            `json:"score"`
 	NamedScores   map[string]jsontext.Value `json:"namedScores"`
-	Grading       struct {
-		Parts []struct {
+	Grading       *struct {
+		Reason string `json:"reason"`
+		Parts  []struct {
 			Assertion struct {
 				Metric string `json:"metric"`
 			} `json:"assertion"`
@@ -192,7 +193,11 @@ func addPromptfoo(r *promptfooResult, file string, to *Import) error {
 	if r.TestCase.Description != "" {
 		s.Facts = []eval.Level{{Name: "description", Value: r.TestCase.Description}}
 	}
-	if r.FailureReason == 2 {
+	older := r.FailureReason == nil && r.Grading == nil && r.Error != ""
+	if older {
+		to.Note("%s: its results have no failureReason, as before promptfoo 0.100: those with an error and without a grading are failed trials", file)
+	}
+	if older || r.FailureReason != nil && *r.FailureReason == 2 {
 		s.Error = cmp.Or(firstLine(r.Error), "an error without a message")
 	}
 	unscored := r.ungraded()
@@ -219,10 +224,17 @@ func addPromptfoo(r *promptfooResult, file string, to *Import) error {
 }
 
 // ungraded tells why a named score is none, or with no name the scores of all assertions: an
-// assertion that it counts has a grader that failed, which promptfoo scores 0. A score that is
-// not of single assertions, such as that of a set, may count any of them.
+// assertion that it counts has a grader that failed, which promptfoo scores 0, or there is no
+// assertion, which it scores 1. A score that is not of single assertions, such as that of a set,
+// may count any of them.
 func (r *promptfooResult) ungraded() func(name string) string {
 	why, all := map[string]string{}, ""
+	if r.Grading == nil {
+		return func(string) string { return "" }
+	}
+	if len(r.Grading.Parts) == 0 && r.Grading.Reason == "No assertions" {
+		all = "the test has no assertions"
+	}
 	for _, part := range r.Grading.Parts {
 		name, reason := part.Assertion.Metric, ""
 		if part.Metadata.GraderError == true {

@@ -91,7 +91,7 @@ func (c column) values(kind Kind) ([]jsontext.Value, error) {
 	}
 	values := make([]jsontext.Value, len(c.cells))
 	for i, s := range c.cells {
-		if c.Missing && (s == "" || s == "NA" || kind == Numeric && slices.Contains(gapMarks, s)) {
+		if c.Missing && (s == "" || s == "NA" || kind == Numeric && table.Gap(s)) {
 			values[i] = jsontext.Value("null")
 			continue
 		}
@@ -107,9 +107,6 @@ func (c column) values(kind Kind) ([]jsontext.Value, error) {
 	return values, nil
 }
 
-// gapMarks are what programs write where a value is missing.
-var gapMarks = []string{"", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "NULL", "null"}
-
 // value converts a cell to JSON, or returns what was expected.
 func (k Kind) value(s string) (v jsontext.Value, expected string) {
 	switch k {
@@ -121,7 +118,7 @@ func (k Kind) value(s string) (v jsontext.Value, expected string) {
 		return strconv.AppendBool(nil, b), ""
 	case Label:
 		v, err := jsontext.AppendQuote(nil, s)
-		if err != nil || slices.Contains(gapMarks, s) {
+		if err != nil || table.Gap(s) {
 			return nil, "a label: leave out rows without one, and rename one that is written so"
 		}
 		return v, ""

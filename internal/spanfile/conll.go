@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -76,7 +77,26 @@ func (d *reader) tagged(data []byte) error {
 		}
 	}
 	end()
+	if line := numbered(d.data.Docs); line > 0 {
+		return fmt.Errorf("%s:%d: the first column numbers the tokens of each sentence: write the token first and its tag last", d.Name, line)
+	}
 	return nil
+}
+
+// numbered is the line of the first sentence of several tokens if the tokens of all sentences are 1,
+// 2, 3 and so on, as those of GermEval 2014 and CoNLL-U would be, and else 0.
+func numbered(docs []Doc) (line int) {
+	for _, d := range docs {
+		for i, token := range d.Tokens {
+			if token != strconv.Itoa(i+1) && token != DocStart {
+				return 0
+			}
+		}
+		if len(d.Tokens) > 1 && line == 0 {
+			line = d.Line
+		}
+	}
+	return line
 }
 
 // sentence adds a sentence as its tokens with blanks between them.

@@ -32,12 +32,16 @@ func TestReadCoNLL(t *testing.T) {
 	if got, err := tagged("[ O O\n{ O O\n"); err != nil || got[0].Text != "[ {" { // brackets are tokens, too
 		t.Errorf("%+v, %v", got, err)
 	}
+	if got, err := tagged("1 O\n2 O\n\n1 O\n3 O\n"); err != nil || len(got) != 2 {
+		t.Errorf("%+v, %v", got, err)
+	}
 	if got, err := tagged("-DOCSTART- -X- O\nBob -X- _ B-PER\nmet -X- _ O\n-DOCSTART-\nEve -X- _ O\n"); err != nil || len(got) != 4 || got[1].Text != "Bob met" || got[3].Text != "Eve" { // as Label Studio writes it
 		t.Errorf("%+v, %v", got, err)
 	}
 	for text, want := range map[string]string{
-		"a O\nb\n":       `f:2: "b" has no tag`,
-		"a O\nb O O\n":   "f:2: 3 columns, but 2 in the first line",
+		"a O\nb\n":     `f:2: "b" has no tag`,
+		"a O\nb O O\n": "f:2: 3 columns, but 2 in the first line",
+		"1\tSchartau\tB-PER\tO\n2\tsagte\tO\tO\n\n1\tBerlin\tB-LOC\tB-LOC\n": "f:1: the first column numbers the tokens of each sentence",
 		"a O\n\nb X-y\n": `f:3: tag "X-y": want O, or B-, I-, E- or S-`,
 	} {
 		if _, err := tagged(text); err == nil || !strings.Contains(err.Error(), want) {

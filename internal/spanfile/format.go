@@ -160,7 +160,7 @@ func (o Options) text(data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.Lines(table.Texts{Names: []string{"id", "group", "cluster", "split"}, Verbatim: "text"})
+	return t.Lines(table.Texts{Names: []string{"id", "group", "cluster", "split"}, Verbatim: "text", Keys: []string{"group", "cluster", "split"}})
 }
 
 // hasHeader reports whether the first line has a column of texts and is not a token with its tag.

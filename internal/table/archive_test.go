@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -64,4 +65,20 @@ func archiveOf(t testing.TB, parts map[string]part) []byte {
 		binary.LittleEndian.PutUint32(data[i-46+24:], uint32(p.size))
 	}
 	return data
+}
+
+// A zip that is no workbook, such as ODS, is named as one.
+func TestZipWithoutAWorkbook(t *testing.T) {
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	w, err := z.Create("content.xml")
+	if err == nil {
+		_, err = w.Write([]byte("<x/>"))
+	}
+	if err = errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Parse("x.ods", "", b.Bytes()); err == nil || err.Error() != "x.ods: the file is a zip and no .xlsx workbook: unpack it, or save the sheet as .xlsx or CSV" {
+		t.Error(err)
+	}
 }

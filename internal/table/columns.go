@@ -1,6 +1,7 @@
 package table
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ type Columns struct {
 // Names say how the known columns are called in a file.
 type Names struct {
 	Known []string
+	Keys  []string // known ones that [Table.Gaps] looks at
 	// File has the name in the file by the known name, where they differ; "" says that
 	// the file does not have the column.
 	File map[string]string
@@ -61,6 +63,15 @@ func (t *Table) Bind(n Names, fault func(known string, err error)) *Columns {
 			fault("", fmt.Errorf("%s: column %q is not %q: %s", t.headerPlace(i), name, missing[k], n.Remedy(missing[k], name)))
 		}
 	}
+	var keys []string
+	for _, known := range n.Keys {
+		if i, ok := c.at[known]; ok {
+			keys = append(keys, t.Header[i])
+		}
+	}
+	if err := t.Gaps(keys); err != nil {
+		fault("", err)
+	}
 	for _, r := range t.Rows {
 		for _, known := range n.Known {
 			if i, ok := c.at[known]; ok && r.Cells[i].kind == nested {
@@ -96,6 +107,44 @@ func (t *Table) headerPlace(column int) string {
 		return t.File
 	}
 	return t.Place(t.top, column)
+}
+
+// Gap reports whether a text is what programs write where a value is missing.
+func Gap(s string) bool {
+	return slices.Contains([]string{"", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "NULL", "null"}, s)
+}
+
+// Gaps is an error about columns whose values are names, such as those of clusters, if CSV or a
+// workbook has marks of missing values in them: all rows with one would have the same name. JSON has
+// null for that.
+func (t *Table) Gaps(columns []string) error {
+	if t.text != nil && t.comma == 0 {
+		return nil
+	}
+	var errs []error
+	for i, name := range t.Header {
+		if !slices.Contains(columns, name) {
+			continue
+		}
+		var first Row
+		more := -1
+		for _, r := range t.Rows {
+			if s := r.Text(i); s != "" && (Gap(s) || s == "None") { // None of Python may be a label elsewhere
+				if more++; more == 0 {
+					first = r
+				}
+			}
+		}
+		if more < 0 {
+			continue
+		}
+		also := ""
+		if more > 0 {
+			also = " (and in " + text.Plural(more, "row more", "rows more") + ")"
+		}
+		errs = append(errs, t.Errorf(first, i, `%s is %q, as programs write a missing value%s: empty the cell, in R with write.csv(…, na = ""); rename it, or use JSON Lines, if it is a name`, name, first.Text(i), also))
+	}
+	return errors.Join(errs...)
 }
 
 // Has reports whether the table has a known column.

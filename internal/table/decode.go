@@ -145,7 +145,11 @@ func (t *Table) csv() {
 		}
 		row.Cells = make([]Cell, n)
 		for i, f := range fields[:n] {
-			row.Cells[i].Text = text.UnescapeFormula(f)
+			if plain := text.UnescapeFormula(f); plain != f {
+				f, row.Cells[i].kind = plain, quoted
+				t.escaped++
+			}
+			row.Cells[i].Text = f
 		}
 		if !t.add(row) {
 			return

@@ -19,7 +19,8 @@ import (
 // Texts are columns whose values are no numbers and no booleans.
 type Texts struct {
 	Names    []string
-	Verbatim string // the one whose white space is kept, since others count its characters; it may be empty
+	Verbatim string   // the one whose white space is kept, since others count its characters; it may be empty
+	Keys     []string // those that [Table.Gaps] looks at
 }
 
 // Records gives visit the records of a file as JSON objects, each with its line: JSON Lines as
@@ -40,6 +41,9 @@ func Records(path string, texts Texts, visit func(line int, record []byte, err e
 		return "", err
 	}
 	t, err := Parse(path, "", data)
+	if err == nil {
+		err = t.Gaps(texts.Keys)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -58,6 +62,9 @@ func OpenLines(path string, texts Texts) (*dataset.Lines, error) {
 		return dataset.OpenLines(path)
 	}
 	t, err := Read(path)
+	if err == nil {
+		err = t.Gaps(texts.Keys)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -79,6 +86,9 @@ func OpenLines(path string, texts Texts) (*dataset.Lines, error) {
 
 // Lines writes the rows as [Records] does, each on its line: others are blank.
 func (t *Table) Lines(texts Texts) ([]byte, error) {
+	if err := t.Gaps(texts.Keys); err != nil {
+		return nil, err
+	}
 	var b bytes.Buffer
 	line := 1
 	for _, r := range t.Rows {
@@ -123,8 +133,12 @@ func (t *Table) record(r Row, texts Texts) ([]byte, error) {
 	}
 	object := map[string]any{}
 	for i, name := range t.Header {
-		cell := r.Text(i)
-		if cell == "" && name != texts.Verbatim {
+		raw := r.Cells[i].Text
+		if r.Cells[i].kind == quoted { // people's texts are as they are
+			raw = "'" + raw
+		}
+		cell := strings.TrimSpace(raw)
+		if raw == "" || cell == "" && name != texts.Verbatim {
 			continue
 		}
 		within, keys := object, strings.Split(name, ".")
@@ -142,7 +156,7 @@ func (t *Table) record(r Row, texts Texts) ([]byte, error) {
 		if within[key] != nil {
 			return nil, fmt.Errorf("a value of %s beside columns such as %q: use one of them", name, name+".…")
 		}
-		within[key] = r.Cells[i].Text
+		within[key] = raw
 		if name != texts.Verbatim {
 			within[key] = texts.value(name, cell, t.truths()[i])
 		}

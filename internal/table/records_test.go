@@ -32,7 +32,8 @@ func TestRecords(t *testing.T) {
 		{name: "packed.gz", content: packed.String(), want: []string{`1 {"id":"a"}`}},
 		{name: "list.json", content: "[{\"id\":\"7\"},\n{\"id\":\"b\",\"n\":[null]}]", want: []string{`1 {"id":"7"}`, `2 {"id":"b","n":[null]}`}},
 		{name: "t.csv", content: "id,stars,open,tags,hours.Monday,note\n7,4.5,true,\"[\"\"a\"\"]\",11:00-19:00,\n8,,maybe,[a,,\" [0]\"\n",
-			want: []string{`2 {"hours":{"Monday":"11:00-19:00"},"id":"7","note":"","open":true,"stars":4.5,"tags":["a"]}`, `3 {"id":"8","note":" [0]","open":"maybe","tags":"[a"}`}},
+			want: []string{`2 {"hours":{"Monday":"11:00-19:00"},"id":"7","open":true,"stars":4.5,"tags":["a"]}`, `3 {"id":"8","note":" [0]","open":"maybe","tags":"[a"}`}},
+		{name: "apostrophes.csv", content: "id,note,n\n'-1,'-ing forms,'=1\n", want: []string{`2 {"id":"'-1","n":"'=1","note":"'-ing forms"}`}},
 		{name: "truths.csv", content: "id,spreadsheet,python,mixed,word,note\nTRUE,TRUE,True,true,TRUE,TRUE\nTrue,,False,FALSE,maybe,FALSE\n", want: []string{
 			`2 {"id":"TRUE","mixed":true,"note":"TRUE","python":true,"spreadsheet":true,"word":"TRUE"}`, `3 {"id":"True","mixed":false,"note":"FALSE","python":false,"word":"maybe"}`}},
 		{name: "truths.xlsx", content: string(made(t, func(f *excelize.File) { // t="b"

@@ -12,7 +12,7 @@
 // formulas that show an error or have no value, and indexes of strings that are not there.
 //
 // In CSV files, text that a spreadsheet would take for a formula is escaped as in
-// [text.EscapeFormula]. Files are not trusted: see [Reader] for workbooks; gzip may unpack
+// [text.EscapeFormula], but in those of [Records]. Files are not trusted: see [Reader] for workbooks; gzip may unpack
 // to a hundred times its size.
 //
 // The package must not know what the columns mean.
@@ -27,6 +27,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A Table is a header and the rows below it that are not blank.
@@ -44,6 +45,7 @@ type Table struct {
 	wrong   findings
 	empty   int // cells without a value
 	given   int // others
+	escaped int // those of them that were
 }
 
 // A Row has a cell for each column of the header.
@@ -67,6 +69,7 @@ const (
 	list
 	nested // an object, or a list of lists or objects
 	number // of JSON
+	quoted // of CSV: the text had an apostrophe in front
 )
 
 // Text returns a value without white space around it.
@@ -79,6 +82,15 @@ func (r Row) Texts() []string {
 		texts[i] = r.Text(i)
 	}
 	return texts
+}
+
+// Escaped says how many texts of CSV had an apostrophe in front that was taken for an escape, which may
+// have been part of them; "" if none had.
+func (t *Table) Escaped() string {
+	if t.escaped == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: in %s an apostrophe before =, +, - or @ was taken for the escape of a formula and left out: write such texts as JSON Lines or XLSX if it is part of them", t.File, text.Plural(t.escaped, "cell", "cells"))
 }
 
 // Read reads a file as [Parse] does.
@@ -192,6 +204,10 @@ func (t *Table) add(r Row) bool {
 		}
 	}
 	if given == 0 {
+		return true
+	}
+	if t.top.Line > 0 && len(t.Header) > 1 && slices.Equal(r.Texts(), t.Header) {
+		t.fault(r, -1, "the row is the header again: remove it, and check whether the file is several files in one")
 		return true
 	}
 	t.given, t.empty = t.given+given, t.empty+len(r.Cells)-given

@@ -41,12 +41,16 @@ func TestSeparators(t *testing.T) {
 		{"empty columns at the end", "a,b,,\n1,2,,\n", []string{"1", "2"}},
 		{"line ends of old Macs", "a,b\r1,2\r", []string{"1", "2"}},
 		{"an escaped formula", "a,b,c\n'=1+1,''-x,'tis\n", []string{"=1+1", "'-x", "'tis"}},
+		{"no escape", "a\n'tis\n", []string{"'tis"}},
 		{"line ends in quotes", "a,b\r\n\"\r\nx\r\n\"\"y\"\"\r\r\nz\nu\",\"v\r\nw\"\r\n", []string{"x\r\n\"y\"\r\r\nz\nu", "v\r\nw"}},
 		{"lists of JSON are text", "a,b\n[],{}\n", []string{"[]", "{}"}},
 	} {
 		table := parse(t, "f.csv", tt.data)
 		if got := table.Rows[len(table.Rows)-1].Texts(); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+		if said := table.Escaped(); strings.HasPrefix(said, "f.csv: in 2 cells an apostrophe before =, +, - or @") != (tt.name == "an escaped formula") {
+			t.Errorf("%s: %q", tt.name, said)
 		}
 	}
 }
@@ -107,6 +111,26 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+// TestGaps: marks of missing values are no names, but in JSON.
+func TestGaps(t *testing.T) {
+	table := parse(t, "x.csv", "id,cluster,note\nNA,c1,NA\nb,NA,\nc,,\nd, None ,\ne,NAME,\n")
+	const want = `x.csv:3:3: cluster is "NA", as programs write a missing value (and in 1 row more): empty the cell, in R with write.csv(…, na = ""); rename it, or use JSON Lines, if it is a name`
+	if err := table.Gaps([]string{"cluster", "other"}); err == nil || err.Error() != want {
+		t.Errorf("%v\nwant %s", err, want)
+	}
+	if _, err := table.Lines(Texts{Keys: []string{"cluster"}}); err == nil || err.Error() != want {
+		t.Errorf("%v\nwant %s", err, want)
+	}
+	var errs []string
+	table.Bind(Names{Known: []string{"group"}, Keys: []string{"group"}, File: map[string]string{"group": "cluster"}}, func(_ string, err error) { errs = append(errs, err.Error()) })
+	if !slices.Equal(errs, []string{want}) {
+		t.Errorf("%q\nwant %s", errs, want)
+	}
+	if err := parse(t, "x.jsonl", `{"cluster": "NA"}`).Gaps([]string{"cluster"}); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestRefusedText: what is wrong in a text is said with its place, and other rows are read.
 func TestRefusedText(t *testing.T) {
 	for _, tt := range []struct {
@@ -123,6 +147,9 @@ func TestRefusedText(t *testing.T) {
 		{"x.json", `[{"a": 1}, 7, {"a": 2}]`, "x.json:1: want a JSON object for each row, got 7", 2},
 		{"x.json", `[{"a": 1}, {"A": 2}]`, `x.json:1: keys "a" and "A": use one name`, 1},
 		{"x.json", "[]", "x.json is empty", 0},
+		{"x.csv", "id,question\n1,a\nid, question\n2,b\n", "x.csv:3: the row is the header again: remove it", 2},
+		{"x.csv", "BZh91AY\xff", "x.csv: is compressed with bzip2: unpack it", -1},
+		{"x.parquet", "PAR1\x15\x04", "x.parquet: is a Parquet file: convert it to CSV or JSON Lines", -1},
 		{"x.csv", "a,,b\n1,2,3\n", "x.csv:1:3: the column has no name", 1},
 		{"x.csv", "a,b,a\n", `x.csv:1:5: duplicate column "a"`, 0},
 		{"x.csv", "a\n1\n\"x", "x.csv:3:", 1},

@@ -226,6 +226,9 @@ func readSheet(data []byte, name string) (*sheet, error) {
 		return nil, err
 	}
 	book := root["officeDocument"]
+	if book == "" {
+		return nil, errors.New("the file is a zip and no .xlsx workbook: unpack it, or save the sheet as .xlsx or CSV")
+	}
 	own, err := a.relations(book)
 	if err != nil {
 		return nil, err

@@ -79,10 +79,10 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// A table has the answers as they are written: also empty ones, and JSON is their text.
+// A table has the answers as they are written, and JSON is their text.
 func TestCompleteFromATable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "answers.csv")
-	content := "item,replicate,output,usage.output_tokens\n7,,\" two\nlines \",\n7,2,\"{ \"\"x\"\": 1.50 }\",9\n8,,,\n"
+	content := "item,replicate,output,usage.output_tokens\n7,,\" two\nlines \",\n7,2,\"{ \"\"x\"\": 1.50 }\",9\n8,,\" \",\n"
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestCompleteFromATable(t *testing.T) {
 	for i, want := range []eval.Response{
 		{Text: " two\nlines ", Stop: eval.StopEnd, RequestID: "answers.csv:2"},
 		{Text: `{ "x": 1.50 }`, Stop: eval.StopEnd, RequestID: "answers.csv:4", Usage: eval.Usage{Output: 9}},
-		{Stop: eval.StopEnd, RequestID: "answers.csv:5"},
+		{Text: " ", Stop: eval.StopEnd, RequestID: "answers.csv:5"},
 	} {
 		got, err := c.Complete(t.Context(), ask([]string{"7", "7", "8"}[i], 1+i%2))
 		if err != nil {
@@ -103,6 +103,18 @@ func TestCompleteFromATable(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
+	}
+}
+
+// An empty cell of a table is no answer, which cannot be told from an empty one.
+func TestOpenATableWithAnEmptyCell(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "answers.csv")
+	if err := os.WriteFile(path, []byte("item,output\n7,x\n8,\n9,\"\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(path)
+	if want := path + `:3: missing "output": set the model's answer, leave the line out if there is none, or write "" in JSON for an empty one (and on 1 line more)`; err == nil || err.Error() != want {
+		t.Errorf("error %v\nwant %s", err, want)
 	}
 }
 
@@ -162,7 +174,7 @@ func TestOpenListsMistakes(t *testing.T) {
 		{"one number as id in two forms", `{"item":17,"output":"x"}` + "\n" + `{"document_id":17.0,"output":"y"}`,
 			[]string{`FILE:2: duplicate answer for item "17" replicate 1: first on line 1; keep one, or number replicates`}},
 		{"a truth value as id", `{"item":true,"output":"x"}`, []string{`FILE:1:9: item: want a string, got true`}},
-		{"no output", `{"item":"a"}`, []string{`FILE:1: missing "output": set the model's answer, or "" for an empty one`}},
+		{"no output", `{"item":"a"}`, []string{`FILE:1: missing "output": set the model's answer, leave the line out if there is none, or write "" in JSON for an empty one`}},
 		{"null output", `{"item":"a","output":null}`, []string{`FILE:1: "output" is null: want a text, an object or a list`}},
 		{"number output", `{"item":"a","output":0.50}`, []string{`FILE:1: "output" is 0.50: want a text, an object or a list`}},
 		{"replicate 0", `{"item":"a","replicate":0,"output":""}`, []string{`FILE:1: invalid replicate 0: want at least 1`}},

@@ -79,7 +79,7 @@ func (b *judgeBench) readClaims(f *study.File, s *Study, errs *study.Errors) {
 	path := f.Resolve(s.Claims.Path)
 	ofSet, known := map[string]int{}, map[string]bool{}
 	var claims []*claim
-	err := kit.Records(path, table.Texts{Names: []string{"id", "set", "cluster", "split", "claim"}, Verbatim: "source"}, errs, func(_ int, r *claimRecord) error {
+	err := kit.Records(path, table.Texts{Names: []string{"id", "set", "cluster", "split", "claim"}, Verbatim: "source", Keys: []string{"set", "cluster", "split"}}, errs, func(_ int, r *claimRecord) error {
 		switch {
 		case r.ID == "" || strings.TrimSpace(r.Claim) == "" || strings.TrimSpace(r.Source) == "":
 			return errors.New("id, source or claim is missing")

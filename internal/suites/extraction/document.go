@@ -166,6 +166,12 @@ func (g *Gold) checkValues(t text.Type, index *text.Index, rules goldRules, wron
 			doubts.add(days(v) == 2, "value %q can be two days and is compared as written: add the one that is meant to acceptable_values, such as 2024-03-15", clip(string(v)))
 		}
 	}
+	percent := func(v literal) bool { return strings.ContainsAny(string(v), "%％") }
+	if t == text.Number && !slices.ContainsFunc(right, func(v literal) bool { return !percent(v) }) {
+		for _, v := range right {
+			doubts.add(true, "value %q is compared as the number before the percent sign: if the share is meant, such as 0.07 for 7%%, write it (in a workbook, format the cells as numbers), or add it to acceptable_values", clip(string(v)))
+		}
+	}
 	if rules.plain {
 		return
 	}

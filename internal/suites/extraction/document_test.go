@@ -69,13 +69,16 @@ func TestGoldContradictions(t *testing.T) {
 // Gold that no answer can match is an error; gold that answers may match, but that
 // looks wrong, is a warning. Both name document, field and value.
 func TestUnreachableGold(t *testing.T) {
-	const doc = "Invoice INV-7 of 3. Lenzmond 2024\nTotal: EUR 1.200,50 for twelve months\nDue March 1, 2024 or Apr 2, 2024. The law of Ohio governs. Paid 05/06/2024.\n"
+	const doc = "Invoice INV-7 of 3. Lenzmond 2024\nTotal: EUR 1.200,50 for twelve months at 7%\nDue March 1, 2024 or Apr 2, 2024. The law of Ohio governs. Paid 05/06/2024.\n"
 	schema := &Schema{Name: "s", Fields: []Field{{Name: "number", Type: text.ID}, {Name: "due", Type: text.Date}, {Name: "total", Type: text.Money},
-		{Name: "law", Type: text.String}, {Name: "kind", Type: text.Enum}}}
+		{Name: "law", Type: text.String}, {Name: "kind", Type: text.Enum}, {Name: "rate", Type: text.Number}}}
 	const none, doubt, wrong = "", "doubt", "wrong"
 	for _, test := range []struct{ gold, how, want string }{
 		{`{"field":"due","correct_value":"2024-03-01"}`, none, ""},
 		{`{"field":"due","correct_value":"2024-03-01","evidence_quote":"Due March 1, 2024"}`, none, ""},
+		{`{"field":"rate","correct_value":"7%"}`, doubt, `value "7%" is compared as the number before the percent sign`},
+		{`{"field":"rate","correct_value":"7%","acceptable_values":["0.07"]}`, none, ""},
+		{`{"field":"rate","correct_value":"7"}`, none, ""},
 		{`{"field":"due","correct_value":"2024-04"}`, doubt, `value "2024-04" is nowhere in the text`},
 		{`{"field":"due","correct_value":"32/13/2020"}`, wrong, `value "32/13/2020": no such day in the calendar`},
 		{`{"field":"due","correct_value":"2024-02-30"}`, wrong, `value "2024-02-30": no such day in the calendar`},

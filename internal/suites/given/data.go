@@ -92,9 +92,9 @@ func wide(arms []Arm) bool {
 
 func (b *bench) load(f *study.File, s *Study, errs *study.Errors) {
 	r := &reader{bench: b, s: s, errs: errs, byID: map[string]*item{}, values: map[string]int{}, lines: map[*trial][]int{}}
-	names := slices.Clone(columns)
+	names, keys := slices.Clone(columns), []string{"arm", "cluster", "split", "error", "unscored", "metric"}
 	for _, m := range b.metrics {
-		names = append(names, UnscoredPrefix+m.Name)
+		names, keys = append(names, UnscoredPrefix+m.Name), append(keys, UnscoredPrefix+m.Name)
 	}
 	for _, m := range b.metrics {
 		if slices.Contains(names, m.Name) {
@@ -108,7 +108,7 @@ func (b *bench) load(f *study.File, s *Study, errs *study.Errors) {
 	}
 	names = slices.DeleteFunc(append(names, theScore.Name), func(name string) bool { return name == "" })
 	var ok bool
-	if r.t, r.known, ok = kit.ReadTable(f, kit.TableKeys{Key: "data", Path: s.Data.Path, Columns: names, Renamed: s.Data.Columns, Strata: s.Data.Strata}, errs); !ok || !r.shaped() {
+	if r.t, r.known, ok = kit.ReadTable(f, kit.TableKeys{Key: "data", Path: s.Data.Path, Columns: names, Names: keys, Renamed: s.Data.Columns, Strata: s.Data.Strata}, errs); !ok || !r.shaped() {
 		return
 	}
 	r.none = &more{unscored: make([]string, len(r.metrics)), took: unknown(len(effort.Columns()))}
@@ -254,7 +254,7 @@ func (r *reader) item(row table.Row) *item {
 	for i, column := range itemColumns {
 		is.texts[i] = cellOf(column)
 	}
-	if is.id == "" && is.texts[input] != "" {
+	if is.id == "" && !table.Gap(is.texts[input]) {
 		is.id = "i-" + kit.Hash(is.texts[input]).String()
 	}
 	fault := func(column, format string, args ...any) *item {

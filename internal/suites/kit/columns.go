@@ -18,6 +18,7 @@ import (
 type TableKeys struct {
 	Key, Path   string
 	Columns     []string          // that the suite knows
+	Names       []string          // those of them whose values are names, see [table.Table.Gaps]
 	Renamed     map[string]string // their names in the file
 	Strata, Own []string          // further columns to break results down by; strata of the suite
 }
@@ -38,7 +39,7 @@ func ReadTable(f *study.File, k TableKeys, errs *study.Errors) (t *table.Table, 
 		return nil, nil, false
 	}
 	ok = true
-	known = t.Bind(table.Names{Known: k.Columns, File: k.Renamed, Remedy: func(known, found string) string {
+	known = t.Bind(table.Names{Known: k.Columns, Keys: k.Names, File: k.Renamed, Remedy: func(known, found string) string {
 		return fmt.Sprintf("rename it, or write %s.columns: {%s: %s} in the study; {%s: ''} says that it is something else", k.Key, known, found, known)
 	}}, func(ours string, err error) {
 		ok = false
@@ -52,13 +53,16 @@ func ReadTable(f *study.File, k TableKeys, errs *study.Errors) (t *table.Table, 
 }
 
 // OtherColumns notes the columns of a file that a suite does not know and that are not
-// among the strata of the study.
-func OtherColumns(c *table.Columns, strata []string) []string {
+// among the strata of the study, and the cells whose apostrophe is left out.
+func OtherColumns(c *table.Columns, strata []string) (notes []string) {
+	if said := c.Table.Escaped(); said != "" {
+		notes = append(notes, said)
+	}
 	names := slices.DeleteFunc(c.OtherNames(), func(name string) bool { return slices.Contains(strata, name) })
 	if len(names) == 0 {
-		return nil
+		return notes
 	}
-	return []string{fmt.Sprintf("%s: other columns, shown beside the item: %s; data.strata breaks results down by them", c.Table.File, strings.Join(names, ", "))}
+	return append(notes, fmt.Sprintf("%s: other columns, shown beside the item: %s; data.strata breaks results down by them", c.Table.File, strings.Join(names, ", ")))
 }
 
 // SplitColumns divides the values of other columns into those of the strata that a study
@@ -78,6 +82,7 @@ func SplitColumns(values []table.Value, strata []string) (levels, shown []eval.L
 // CheckStrata reports strata that are no further columns of a file, and those with a name
 // of the suite's own.
 func CheckStrata(f *study.File, k TableKeys, c *table.Columns, errs *study.Errors) {
+	AddAll(errs, c.Table.Gaps(k.Strata))
 	for i, name := range k.Strata {
 		key := fmt.Sprintf("%s.strata[%d]", k.Key, i)
 		if slices.Contains(k.Own, name) {

@@ -64,7 +64,7 @@ func (b *bench) count(match string) (n int) {
 }
 
 func (b *bench) load(f *study.File, s *Study, errs *study.Errors) {
-	t, known, ok := kit.ReadTable(f, kit.TableKeys{Key: "data", Path: s.Questions.Path, Columns: columns, Renamed: s.Questions.Columns,
+	t, known, ok := kit.ReadTable(f, kit.TableKeys{Key: "data", Path: s.Questions.Path, Columns: columns, Names: []string{"group", "cluster", "split"}, Renamed: s.Questions.Columns,
 		Strata: s.Questions.Strata, Own: []string{"match", "group"}}, errs)
 	if !ok {
 		return

@@ -83,7 +83,9 @@ func readData(f *study.File, d Data) (*studyData, error) {
 		return nil, study.Errors{fmt.Errorf("reading the data: %w", err)}
 	}
 	out := &studyData{catalog: c, requests: set.Requests, hashes: Hashes{c.Hash, set.Hash}}
-	out.faults, out.warnings = catalog.Split(append(findings, more...))
+	findings = append(findings, more...)
+	findings = append(findings, evidence.Unread(c, files.Items, set.Requests)...)
+	out.faults, out.warnings = catalog.Split(findings)
 	if d.Count > 0 && d.Count < len(out.requests) {
 		out.requests = out.requests[:d.Count]
 	}

@@ -93,7 +93,10 @@ func (l *loader) read(key string, t Table, schema []column) *table.Columns {
 	if file == nil {
 		return nil
 	}
-	names := table.Names{Known: []string{columnCluster, columnGroup}, Remedy: func(known, _ string) string { return "rename it" }}
+	if said := file.Escaped(); said != "" {
+		l.Warn("%s", said)
+	}
+	names := table.Names{Known: []string{columnCluster, columnGroup}, Keys: []string{columnCluster, columnGroup}, Remedy: func(known, _ string) string { return "rename it" }}
 	names.Known = append(names.Known, namesOf(schema, func(c column) string { return c.Name })...)
 	s := file.Bind(names, func(_ string, err error) { l.errs.Add(err) })
 	kit.CheckStrata(l.file, kit.TableKeys{Key: key, Strata: t.Strata, Own: []string{"criterion", "group", "expert", "boundary", "length"}}, s, l.errs)

@@ -51,6 +51,37 @@ func itemMeta(e *request.Evidence) test {
 	}
 }
 
+// Unread returns warnings about items whose value at the path of a comparison of numbers is a text with
+// digits that is no number, such as 1,009 or 950 €: the condition is false for them.
+func Unread(c *catalog.Catalog, file string, requests []request.Request) (findings []catalog.Finding) {
+	seen := map[string]bool{}
+	for _, r := range requests {
+		for _, leaf := range r.Structure.Leaves() {
+			e := leaf.Evidence
+			if e.Kind != request.ItemMeta || wanted(e) == "" || seen[e.Path] {
+				continue
+			}
+			seen[e.Path] = true
+			var first *catalog.Item
+			n := 0
+			for _, item := range c.Items {
+				s, isText := item.At(e.Path).(string)
+				if _, isNumber := written(s); !isText || isNumber || !strings.ContainsFunc(s, unicode.IsDigit) {
+					continue
+				}
+				if n++; n == 1 {
+					first = item
+				}
+			}
+			if n > 0 {
+				findings = append(findings, catalog.Finding{File: file, Line: first.Line, Warning: true, Text: fmt.Sprintf("item %q: %s is %s, which is no number, so conditions such as that of request %s are false (%s): write decimals with a point, and numbers without separators of thousands, units and %%",
+					first.ID, e.Path, shown(first.At(e.Path)), r.ID, prose.Plural(n, "item", "items"))})
+			}
+		}
+	}
+	return findings
+}
+
 // wanted formats the bounds of a comparison of numbers; "" for other tests.
 func wanted(e *request.Evidence) string {
 	low, high, _ := e.Bounds()

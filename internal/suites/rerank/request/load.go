@@ -24,7 +24,7 @@ func Load(path string, c *catalog.Catalog) (set Set, findings []catalog.Finding,
 	l := catalog.Log{File: path}
 	lines := map[string]int{} // by id
 	n := 0
-	set.Hash, err = table.Records(path, table.Texts{Names: []string{"id", "group", "gold", "text", "shorthand"}}, func(line int, text []byte, err error) {
+	set.Hash, err = table.Records(path, table.Texts{Names: []string{"id", "group", "gold", "text", "shorthand"}, Keys: []string{"group"}}, func(line int, text []byte, err error) {
 		if n++; err != nil {
 			l.Fault(line, "%v", err)
 			return
