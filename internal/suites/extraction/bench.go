@@ -375,7 +375,7 @@ func (b *bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 		if a.Role == eval.RoleCalibration && !b.calibrates(d.Split) {
 			return eval.Outcome{Kind: eval.OK, Data: []byte(answerText([]Entry{}))}, nil
 		}
-		return eval.Outcome{Kind: eval.OK, Data: []byte(a.local(d.ready()))}, nil
+		return eval.Outcome{Kind: eval.OK, Data: []byte(a.local(d))}, nil
 	}
 	r, err := a.request(d)
 	if err != nil {

@@ -59,7 +59,7 @@ func (d *prepared) rightEntry(p *point) Entry {
 // value. A judge must get them right.
 func goldAnswer(d *prepared) string {
 	entries := []Entry{}
-	for i := range d.points {
+	for i := range d.ready().points {
 		p := &d.points[i]
 		if c, ok := p.goldCitation(); ok {
 			entries = append(entries, okEntry(p.field.Name, c))

@@ -86,14 +86,14 @@ func (r *recent) find(item int) *prepared {
 func (r *recent) add(d *prepared) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	kept, size := []*prepared{d}, len(d.Text)
-	for _, old := range r.docs {
-		if size += len(old.Text); size > recentBytes || len(kept) == recentDocuments {
+	r.docs = slices.Insert(r.docs, 0, d)
+	size := 0
+	for i, kept := range r.docs {
+		if size += len(kept.Text); i > 0 && size > recentBytes || i == recentDocuments {
+			r.docs = slices.Delete(r.docs, i, len(r.docs))
 			break
 		}
-		kept = append(kept, old)
 	}
-	r.docs = kept
 }
 
 // document reads a document with its gold.

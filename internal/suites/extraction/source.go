@@ -49,11 +49,17 @@ type lines struct {
 	mapping *Mapping
 }
 
+// buffers are of raw records: a document does not share their memory.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
 func (l lines) read(i int) (Document, error) {
-	data, err := l.Lines.Read(i, nil)
+	buf := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	data, err := l.Lines.Read(i, *buf)
 	if err != nil {
 		return Document{}, err
 	}
+	*buf = data
 	d, err := l.mapping.decode(data)
 	if err != nil {
 		return Document{}, l.Locate(i, err)
