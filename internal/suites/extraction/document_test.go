@@ -164,7 +164,7 @@ func TestDecodeDocumentErrors(t *testing.T) {
 		{`null`, "want an object"},
 	}
 	for _, tt := range tests {
-		if _, err := new(Mapping).decode([]byte(tt.record)); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := new(Mapping).decode([]byte(tt.record), true); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %s", tt.record, err, tt.want)
 		}
 	}
