@@ -68,7 +68,12 @@ func (d Design) Needs() ([]Need, error) {
 		holds := func(n int) bool { a := best(n); return failed == nil && r.Holds(a) }
 		perfect := 0
 		if holds(MostItems) {
-			perfect = 1 + sort.Search(MostItems-1, func(fewer int) bool { return holds(fewer + 1) })
+			upTo := 1 // few are analysed in less time, and most rules take few
+			for upTo < MostItems && !holds(upTo) {
+				upTo = min(2*upTo, MostItems)
+			}
+			least := upTo/2 + 1
+			perfect = least + sort.Search(upTo-least, func(more int) bool { return holds(least + more) })
 		}
 		if failed != nil {
 			return nil, failed
