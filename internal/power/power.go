@@ -345,10 +345,11 @@ type score func(metric, arm, item int) (num, den float64)
 func (d Design) collect(order analyse.Order, of score) (*analyse.Analysis, error) {
 	c := analyse.NewCollector(d.Suite, d.Items, d.Arms, order)
 	answered := []eval.Judged{{Outcome: eval.Outcome{Kind: eval.OK}}}
+	scores := make([]eval.Score, 0, len(d.Suite.Metrics)) // of one case: the collector keeps none
 	for a, arm := range d.Arms {
 		for i, it := range d.Items {
 			answered[0].Trial = eval.Trial{Item: it.ID, Arm: arm.ID, Replicate: 1}
-			s := eval.Scored{Case: eval.Case{Item: it.ID, Arm: arm.ID}}
+			s := eval.Scored{Case: eval.Case{Item: it.ID, Arm: arm.ID}, Scores: scores}
 			for m, metric := range d.Suite.Metrics {
 				if num, den := of(m, a, i); den > 0 && metric.Estimate == nil {
 					s.Scores = append(s.Scores, eval.Score{Replicate: 1, Metric: metric.Name, Num: num, Den: den})
