@@ -92,7 +92,7 @@ func open(f *study.File, s *Study) (*bench, error) {
 	}
 	renderAll(b.OwnArms, b.schemas.used(), b.plain)
 	for _, s := range b.schemas.used() {
-		s.ofValues = b.plain
+		s.ofValues, s.null = b.plain, nullAnswer(s)
 	}
 	return b, nil
 }

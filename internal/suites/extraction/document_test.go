@@ -218,7 +218,7 @@ func FuzzDocument(f *testing.F) {
 			return
 		}
 		p := &prepared{Document: d, schema: invoiceSchema}
-		checkScores(t, scoreAll(p.ready(), nullAnswer(p), "baseline"))
+		checkScores(t, scoreAll(p.ready(), nullAnswer(p.schema), "baseline"))
 		checkScores(t, scoreAll(p, heuristicAnswer(p), ""))
 	})
 }

@@ -15,9 +15,9 @@ import (
 // gold, and the right and wrong ones of simulated models.
 
 // nullAnswer answers missing for every field.
-func nullAnswer(d *prepared) string {
+func nullAnswer(s *Schema) string {
 	entries := []Entry{}
-	for _, f := range d.schema.Fields {
+	for _, f := range s.Fields {
 		if !inList(f.Name) { // it answers that lists have no records
 			entries = append(entries, missingEntry(f.Name))
 		}
