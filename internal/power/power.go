@@ -68,7 +68,12 @@ func (d Design) Needs() ([]Need, error) {
 		holds := func(n int) bool { a := best(n); return failed == nil && r.Holds(a) }
 		perfect := 0
 		if holds(MostItems) {
-			perfect = 1 + sort.Search(MostItems-1, func(fewer int) bool { return holds(fewer + 1) })
+			upTo := 1 // few are analysed in less time, and most rules take few
+			for upTo < MostItems && !holds(upTo) {
+				upTo = min(2*upTo, MostItems)
+			}
+			least := upTo/2 + 1
+			perfect = least + sort.Search(upTo-least, func(more int) bool { return holds(least + more) })
 		}
 		if failed != nil {
 			return nil, failed
@@ -340,10 +345,11 @@ type score func(metric, arm, item int) (num, den float64)
 func (d Design) collect(order analyse.Order, of score) (*analyse.Analysis, error) {
 	c := analyse.NewCollector(d.Suite, d.Items, d.Arms, order)
 	answered := []eval.Judged{{Outcome: eval.Outcome{Kind: eval.OK}}}
+	scores := make([]eval.Score, 0, len(d.Suite.Metrics)) // of one case: the collector keeps none
 	for a, arm := range d.Arms {
 		for i, it := range d.Items {
 			answered[0].Trial = eval.Trial{Item: it.ID, Arm: arm.ID, Replicate: 1}
-			s := eval.Scored{Case: eval.Case{Item: it.ID, Arm: arm.ID}}
+			s := eval.Scored{Case: eval.Case{Item: it.ID, Arm: arm.ID}, Scores: scores}
 			for m, metric := range d.Suite.Metrics {
 				if num, den := of(m, a, i); den > 0 && metric.Estimate == nil {
 					s.Scores = append(s.Scores, eval.Score{Replicate: 1, Metric: metric.Name, Num: num, Den: den})

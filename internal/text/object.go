@@ -314,7 +314,9 @@ func values(valid []byte, open byte) iter.Seq[[]byte] {
 			return
 		}
 		for rest := valid[1:]; ; {
-			rest = bytes.TrimLeft(rest, jsonSpace+",:")
+			for len(rest) > 0 && strings.IndexByte(jsonSpace+",:", rest[0]) >= 0 { // TrimLeft makes a set of these each time
+				rest = rest[1:]
+			}
 			if len(rest) == 0 || rest[0] == ']' || rest[0] == '}' {
 				return
 			}

@@ -245,33 +245,49 @@ func kindOf(raw []byte) byte {
 
 // read reads an entry. Fault is the first fault of it. Unknown keys are ignored.
 func (e *Entry) read(raw json.RawMessage) {
-	m := membersOf(raw)
-	if m == nil {
+	if kindOf(raw) != '{' {
 		e.fault("the entry is not an object")
 		return
 	}
-	e.Field = e.text(m["field"], "field").Text
-	e.Value = e.scalar(m["value"], "value")
-	evidence := membersOf(m["evidence"])
-	if evidence == nil && kindOf(m["evidence"]) != 'n' {
+	var field, value, evidence, status, candidates, confidence []byte
+	for name, member := range text.Members(raw) { // without a map: answers have many entries
+		switch name {
+		case "field":
+			field = member
+		case "value":
+			value = member
+		case "evidence":
+			evidence = member
+		case "status":
+			status = member
+		case "candidates":
+			candidates = member
+		case "confidence":
+			confidence = member
+		}
+	}
+	e.Field = e.text(field, "field").Text
+	e.Value = e.scalar(value, "value")
+	if kind := kindOf(evidence); kind != '{' && kind != 'n' {
 		e.fault("evidence is not an object")
 	}
-	e.Evidence = e.evidence(evidence, "evidence.")
-	e.Status = e.text(m["status"], "status").Text
-	e.candidates(m["candidates"])
-	if raw := m["confidence"]; kindOf(raw) == '"' { // analysed, not scored: any other kind is no fault
-		e.Confidence = strings.ToLower(strings.TrimSpace(text.Unquote(raw)))
+	quote, page := cites(evidence)
+	e.Evidence = e.evidence(quote, page, "evidence.")
+	e.Status = e.text(status, "status").Text
+	e.candidates(candidates)
+	if kindOf(confidence) == '"' { // analysed, not scored: any other kind is no fault
+		e.Confidence = strings.ToLower(strings.TrimSpace(text.Unquote(confidence)))
 	}
 	switch { // null is allowed
 	case e.Field == "":
 		e.fault("no field name")
-	case m["value"] == nil:
+	case value == nil:
 		e.fault("no value: want a value or null")
-	case m["evidence"] == nil:
+	case evidence == nil:
 		e.fault("no evidence")
-	case evidence != nil && evidence["quote"] == nil:
+	case kindOf(evidence) == '{' && quote == nil:
 		e.fault("no evidence.quote: want a quote or null")
-	case evidence != nil && evidence["page"] == nil:
+	case kindOf(evidence) == '{' && page == nil:
 		e.fault("no evidence.page: want a page or null")
 	}
 	e.checkStatus()
@@ -308,9 +324,22 @@ func (e *Entry) text(raw json.RawMessage, name string) Scalar {
 	return e.scalar(raw, name)
 }
 
+// cites returns the quote and the page of an object, nil for what it does not have.
+func cites(object []byte) (quote, page []byte) {
+	for name, member := range text.Members(object) {
+		switch name {
+		case "quote":
+			quote = member
+		case "page":
+			page = member
+		}
+	}
+	return quote, page
+}
+
 // evidence reads quote and page. The names of both begin with prefix.
-func (e *Entry) evidence(m map[string][]byte, prefix string) Evidence {
-	return Evidence{Quote: e.text(m["quote"], prefix+"quote"), Page: e.page(m["page"], prefix+"page")}
+func (e *Entry) evidence(quote, page []byte, prefix string) Evidence {
+	return Evidence{Quote: e.text(quote, prefix+"quote"), Page: e.page(page, prefix+"page")}
 }
 
 // page reads a JSON number with an integer value: 2, 2.0 and 2e0 are equal.
@@ -339,7 +368,7 @@ func (e *Entry) candidates(raw json.RawMessage) {
 		if m := membersOf(raw); m == nil {
 			e.fault("candidates[%d] is not an object", i)
 		} else {
-			c = Candidate{e.scalar(m["value"], "a candidate's value"), e.evidence(m, "a candidate's ")}
+			c = Candidate{e.scalar(m["value"], "a candidate's value"), e.evidence(m["quote"], m["page"], "a candidate's ")}
 			if !c.Value.Given {
 				e.fault("a candidate has no value")
 			}

@@ -74,7 +74,7 @@ func (p *planner) plan() {
 func (p *planner) add(name string, a *arm) { p.Add("kernel", name, a) }
 
 func (p *planner) nullArm(name string) {
-	p.add(name, &arm{local: nullAnswer, Arm: kit.Local(eval.RoleBaseline, nullBaseline, "1")})
+	p.add(name, &arm{local: func(d *prepared) string { return d.schema.null }, Arm: kit.Local(eval.RoleBaseline, nullBaseline, "1")})
 }
 
 // kernel makes the arms of one kernel.

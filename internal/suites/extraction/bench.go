@@ -92,7 +92,7 @@ func open(f *study.File, s *Study) (*bench, error) {
 	}
 	renderAll(b.OwnArms, b.schemas.used(), b.plain)
 	for _, s := range b.schemas.used() {
-		s.ofValues = b.plain
+		s.ofValues, s.null = b.plain, nullAnswer(s)
 	}
 	return b, nil
 }
@@ -158,7 +158,7 @@ func (b *bench) load(errs *study.Errors) {
 		}
 		for _, i := range p.used {
 			at := place{p.source, i}
-			d, err := at.read()
+			d, err := at.read(true)
 			if err != nil {
 				kit.AddAll(errs, err)
 				continue
@@ -367,7 +367,7 @@ func (b *bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 	if a == nil {
 		return eval.Outcome{}, fmt.Errorf("extraction: no arm %q in this study", t.Arm)
 	}
-	d, err := b.document(t.Item)
+	d, err := b.read(t.Item, a.needsGold())
 	if err != nil {
 		return eval.Outcome{}, err
 	}
@@ -375,7 +375,7 @@ func (b *bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 		if a.Role == eval.RoleCalibration && !b.calibrates(d.Split) {
 			return eval.Outcome{Kind: eval.OK, Data: []byte(answerText([]Entry{}))}, nil
 		}
-		return eval.Outcome{Kind: eval.OK, Data: []byte(a.local(d.ready()))}, nil
+		return eval.Outcome{Kind: eval.OK, Data: []byte(a.local(d))}, nil
 	}
 	r, err := a.request(d)
 	if err != nil {
@@ -391,6 +391,9 @@ func (b *bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 	}
 	return o, nil
 }
+
+// needsGold reports whether the arm answers from gold.
+func (a *arm) needsGold() bool { return a.Simulated || a.Role == eval.RoleCalibration }
 
 // outcomeOf parses an answer and stores it unchanged.
 func outcomeOf(answer string, stop eval.Stop, s *Schema) eval.Outcome {

@@ -44,8 +44,12 @@ func (m *Mapping) named() []string {
 }
 
 // decode reads a record. What is neither a key of Scruple nor named by the mapping is kept.
-func (m *Mapping) decode(data []byte) (d Document, err error) {
-	if err := dataset.DecodeStrict(data, &d); err != nil { // first without the rule, which takes time at every string
+func (m *Mapping) decode(data []byte, gold bool) (d Document, err error) {
+	options := json.JoinOptions()
+	if !gold {
+		options = withoutGold
+	}
+	if err := dataset.DecodeStrict(data, &d, options); err != nil { // first without the rule, which takes time at every string
 		if err := dataset.DecodeStrict(data, &d, lenient); err != nil {
 			return d, err
 		}
@@ -97,6 +101,8 @@ func (m *Mapping) decode(data []byte) (d Document, err error) {
 	}
 	return d, nil
 }
+
+var withoutGold = json.WithUnmarshalers(json.UnmarshalFromFunc(func(from *jsontext.Decoder, _ *[]Gold) error { return from.SkipValue() }))
 
 // lenient reads an id that is a number, and a text that is a list of the texts of pages, which are
 // numbered from 1.
@@ -190,7 +196,7 @@ func (m *Mapping) openRecords(path string) (*joined, error) {
 	}
 	j := &joined{lines{records, m}, map[string]int{}}
 	for i := range j.Len() {
-		d, err := j.read(i)
+		d, err := j.read(i, true)
 		if err != nil {
 			return nil, err
 		}

@@ -45,7 +45,7 @@ arms:
 		if err != nil {
 			t.Fatal(err)
 		}
-		answers[it.ID] = heuristicAnswer(d.ready())
+		answers[it.ID] = heuristicAnswer(d)
 	}
 	suitetest.Bench(t, suite.Suite, b, func(stage eval.Stage, step string, r eval.Request) (eval.Response, error) {
 		if stage == eval.StageJudge {

@@ -167,7 +167,7 @@ func TestDecodeDocumentErrors(t *testing.T) {
 		{`null`, "want an object"},
 	}
 	for _, tt := range tests {
-		if _, err := new(Mapping).decode([]byte(tt.record)); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := new(Mapping).decode([]byte(tt.record), true); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %s", tt.record, err, tt.want)
 		}
 	}
@@ -221,7 +221,7 @@ func FuzzDocument(f *testing.F) {
 			return
 		}
 		p := &prepared{Document: d, schema: invoiceSchema}
-		checkScores(t, scoreAll(p.ready(), nullAnswer(p), "baseline"))
-		checkScores(t, scoreAll(p, heuristicAnswer(p.ready()), ""))
+		checkScores(t, scoreAll(p.ready(), nullAnswer(p.schema), "baseline"))
+		checkScores(t, scoreAll(p, heuristicAnswer(p), ""))
 	})
 }

@@ -19,7 +19,7 @@ const heuristicVersion = "3"
 // whose label best matches the field wins. Strings have separate rules, chosen
 // by the words of the field name. No rule is specific to a document or corpus.
 func heuristicAnswer(d *prepared) string {
-	h := heuristic{d}
+	h := heuristic{d.ready()}
 	entries := []Entry{}
 	for i, l := range labelsOf(d.schema) {
 		if f := &d.schema.Fields[i]; !inList(f.Name) { // it finds no records

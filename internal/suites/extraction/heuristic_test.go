@@ -51,7 +51,7 @@ func TestHeuristic(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			d := &prepared{Document: Document{Text: tt.doc}, schema: tt.schema}
-			a, err := readAnswer(heuristicAnswer(d.ready()), noSchema)
+			a, err := readAnswer(heuristicAnswer(d), noSchema)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +106,7 @@ func TestHeuristicGuarantees(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := &prepared{Document: Document{Text: doc}, schema: s}
-		a, err := readAnswer(heuristicAnswer(d.ready()), noSchema)
+		a, err := readAnswer(heuristicAnswer(d), noSchema)
 		if err != nil || len(a.Entries) != len(s.Fields) {
 			t.Fatalf("%v, %d entries", err, len(a.Entries))
 		}

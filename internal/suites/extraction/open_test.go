@@ -535,7 +535,7 @@ func TestDraw(t *testing.T) {
 		}
 		all, have := map[string]int{}, map[string]int{}
 		for i := range src.Len() {
-			d, err := src.read(i)
+			d, err := src.read(i, true)
 			if err != nil {
 				t.Fatal(err)
 			}

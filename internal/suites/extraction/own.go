@@ -15,9 +15,9 @@ import (
 // gold, and the right and wrong ones of simulated models.
 
 // nullAnswer answers missing for every field.
-func nullAnswer(d *prepared) string {
+func nullAnswer(s *Schema) string {
 	entries := []Entry{}
-	for _, f := range d.schema.Fields {
+	for _, f := range s.Fields {
 		if !inList(f.Name) { // it answers that lists have no records
 			entries = append(entries, missingEntry(f.Name))
 		}
@@ -59,7 +59,7 @@ func (d *prepared) rightEntry(p *point) Entry {
 // value. A judge must get them right.
 func goldAnswer(d *prepared) string {
 	entries := []Entry{}
-	for i := range d.points {
+	for i := range d.ready().points {
 		p := &d.points[i]
 		if c, ok := p.goldCitation(); ok {
 			entries = append(entries, okEntry(p.field.Name, c))

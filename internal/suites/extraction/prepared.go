@@ -14,8 +14,9 @@ import (
 // and annotated fields.
 type prepared struct {
 	Document
-	schema *Schema
-	item   int
+	schema   *Schema
+	item     int
+	withGold bool
 
 	once   sync.Once
 	index  *text.Index
@@ -74,10 +75,10 @@ const (
 	recentBytes     = 2 << 20
 )
 
-func (r *recent) find(item int) *prepared {
+func (r *recent) find(item int, gold bool) *prepared {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if i := slices.IndexFunc(r.docs, func(d *prepared) bool { return d.item == item }); i >= 0 {
+	if i := slices.IndexFunc(r.docs, func(d *prepared) bool { return d.item == item && (d.withGold || !gold) }); i >= 0 {
 		return r.docs[i]
 	}
 	return nil
@@ -86,18 +87,21 @@ func (r *recent) find(item int) *prepared {
 func (r *recent) add(d *prepared) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	kept, size := []*prepared{d}, len(d.Text)
-	for _, old := range r.docs {
-		if size += len(old.Text); size > recentBytes || len(kept) == recentDocuments {
+	r.docs = slices.Insert(r.docs, 0, d)
+	size := 0
+	for i, kept := range r.docs {
+		if size += len(kept.Text); i > 0 && size > recentBytes || i == recentDocuments {
+			r.docs = slices.Delete(r.docs, i, len(r.docs))
 			break
 		}
-		kept = append(kept, old)
 	}
-	r.docs = kept
 }
 
 // document reads a document with its gold.
-func (b *bench) document(id string) (*prepared, error) {
+func (b *bench) document(id string) (*prepared, error) { return b.read(id, true) }
+
+// read reads a document. Without gold it may have it all the same.
+func (b *bench) read(id string, gold bool) (*prepared, error) {
 	of, item := b.Datum(id), b.Place(id)
 	if of == nil {
 		return nil, fmt.Errorf("extraction: no document %q in this study", id)
@@ -105,16 +109,16 @@ func (b *bench) document(id string) (*prepared, error) {
 	reading := &b.recent.reading[item%len(b.recent.reading)]
 	reading.Lock() // arms of a document ask for it at once
 	defer reading.Unlock()
-	if d := b.recent.find(item); d != nil {
+	if d := b.recent.find(item, gold); d != nil {
 		return d, nil
 	}
-	read, err := of.read()
+	read, err := of.place.read(gold)
 	if err != nil {
 		return nil, err
 	}
 	read.Schema = cmp.Or(read.Schema, b.study.Documents.Schema)
 	read.Split = b.Item(id).Split // that of its source, if it has none
-	d := &prepared{Document: read, schema: of.schema, item: item, lists: b.study.Lists, loose: b.study.Quotes == "typography"}
+	d := &prepared{Document: read, schema: of.schema, item: item, withGold: gold, lists: b.study.Lists, loose: b.study.Quotes == "typography"}
 	if d.Schema != d.schema.Name {
 		return nil, fmt.Errorf("document %q changed since it was checked: its schema was %q", id, d.schema.Name)
 	}

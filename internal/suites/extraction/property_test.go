@@ -246,7 +246,7 @@ func TestNullBaselineIsAsExpected(t *testing.T) {
 		d := drawDocument(t)
 		var measured, expected float64
 		n := 0.0
-		for _, s := range scoreAll(d, nullAnswer(d), eval.RoleBaseline) {
+		for _, s := range scoreAll(d, nullAnswer(d.schema), eval.RoleBaseline) {
 			switch s.Metric {
 			case metricComposite:
 				measured += s.Num
@@ -272,7 +272,7 @@ func TestNullBaselineIsAsExpected(t *testing.T) {
 		d.schema.Fields = append(d.schema.Fields, Field{Name: g.Field, Type: text.String})
 		d.Truth = append(d.Truth, g)
 	}
-	for _, s := range scoreAll(d.ready(), nullAnswer(d), eval.RoleBaseline) {
+	for _, s := range scoreAll(d.ready(), nullAnswer(d.schema), eval.RoleBaseline) {
 		want, ok := map[string]float64{metricNullExpected: 0.3625, metricGoldMissing: 0.25, metricGoldAmbiguous: 0.15}[s.Metric]
 		if ok && !(math.Abs(s.Num/s.Den-want) <= 1e-12) {
 			t.Errorf("%s = %v, want %v", s.Metric, s.Num/s.Den, want)

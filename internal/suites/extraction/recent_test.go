@@ -14,17 +14,17 @@ func TestRecentDocumentsAreBounded(t *testing.T) {
 	for i := range 100 {
 		add(i, 1)
 	}
-	if r.find(99) == nil || r.find(36) == nil || r.find(35) != nil {
+	if r.find(99, false) == nil || r.find(36, false) == nil || r.find(35, false) != nil {
 		t.Error("small documents: want the last 64")
 	}
 	for i := range 10 {
 		add(100+i, recentBytes/4)
 	}
-	if r.find(109) == nil || r.find(106) == nil || r.find(105) != nil || r.find(99) != nil {
+	if r.find(109, false) == nil || r.find(106, false) == nil || r.find(105, false) != nil || r.find(99, false) != nil {
 		t.Error("large documents: want the last 4")
 	}
 	add(200, 2*recentBytes)
-	if r.find(200) == nil || r.find(109) != nil {
+	if r.find(200, false) == nil || r.find(109, false) != nil {
 		t.Error("a very large document: want it alone")
 	}
 }

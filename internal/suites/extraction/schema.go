@@ -31,6 +31,7 @@ type Schema struct {
 	json     []byte // the JSON Schema
 	root     *node  // an object
 	ofValues bool   // the study asks for plain answers
+	null     string // the answer of the null baseline
 }
 
 // A Field is one value to extract.

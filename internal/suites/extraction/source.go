@@ -27,7 +27,9 @@ import (
 // A source reads documents by index. It is safe for concurrent use.
 type source interface {
 	Len() int
-	read(i int) (Document, error)
+	// read reads document i. Without gold it may leave ground_truth out, which takes as long to
+	// decode as the rest.
+	read(i int, gold bool) (Document, error)
 	// Locate prefixes an error with the position of document i.
 	Locate(i int, err error) error
 	Close() error
@@ -39,7 +41,7 @@ type place struct {
 	at int
 }
 
-func (p place) read() (Document, error) { return p.source.read(p.at) }
+func (p place) read(gold bool) (Document, error) { return p.source.read(p.at, gold) }
 
 func (p place) locate(err error) error { return p.Locate(p.at, err) }
 
@@ -49,12 +51,18 @@ type lines struct {
 	mapping *Mapping
 }
 
-func (l lines) read(i int) (Document, error) {
-	data, err := l.Lines.Read(i, nil)
+// buffers are of raw records: a document does not share their memory.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+func (l lines) read(i int, gold bool) (Document, error) {
+	buf := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	data, err := l.Lines.Read(i, *buf)
 	if err != nil {
 		return Document{}, err
 	}
-	d, err := l.mapping.decode(data)
+	*buf = data
+	d, err := l.mapping.decode(data, gold)
 	if err != nil {
 		return Document{}, l.Locate(i, err)
 	}
@@ -89,9 +97,9 @@ func openSynthetic(options Synthetic) (source, error) {
 	return m, nil
 }
 
-func (m made) Len() int                     { return len(m) }
-func (m made) Close() error                 { return nil }
-func (m made) read(i int) (Document, error) { return m[i], nil }
+func (m made) Len() int                             { return len(m) }
+func (m made) Close() error                         { return nil }
+func (m made) read(i int, _ bool) (Document, error) { return m[i], nil }
 
 func (m made) Locate(i int, err error) error {
 	return fmt.Errorf("synthetic document %d: %w", i+1, err)
@@ -181,7 +189,7 @@ func (f *folder) Locate(i int, err error) error {
 	return fmt.Errorf("%s: %w", cmp.Or(file.record, file.path), err)
 }
 
-func (f *folder) read(i int) (d Document, err error) {
+func (f *folder) read(i int, gold bool) (d Document, err error) {
 	file := f.files[i]
 	at, listed := f.records.find(file.name)
 	switch {
@@ -190,12 +198,12 @@ func (f *folder) read(i int) (d Document, err error) {
 	case file.record != "":
 		var data []byte
 		if data, err = dataset.ReadFile(file.record); err == nil {
-			if d, err = f.mapping.decode(bytes.TrimPrefix(data, []byte("\ufeff"))); err != nil {
+			if d, err = f.mapping.decode(bytes.TrimPrefix(data, []byte("\ufeff")), gold); err != nil {
 				err = dataset.Locate(file.record, data, err)
 			}
 		}
 	case listed:
-		d, err = f.records.read(at)
+		d, err = f.records.read(at, gold)
 		d.ID = file.name
 	}
 	if err == nil && d.Text != "" {
@@ -265,7 +273,7 @@ func overlaid(src source, path string) (*overlay, error) {
 	}
 	o := &overlay{source: src}
 	for i := range src.Len() {
-		d, err := src.read(i)
+		d, err := src.read(i, true)
 		if err != nil {
 			return nil, err
 		}
@@ -284,8 +292,8 @@ func (o *overlay) Len() int { return len(o.at) }
 
 func (o *overlay) Locate(i int, err error) error { return o.source.Locate(o.at[i], err) }
 
-func (o *overlay) read(i int) (Document, error) {
-	d, err := o.source.read(o.at[i])
+func (o *overlay) read(i int, gold bool) (Document, error) {
+	d, err := o.source.read(o.at[i], gold)
 	d.Truth, d.Gold = o.truth[i], nil
 	return d, err
 }
@@ -305,7 +313,7 @@ func draw(src source, count int, seed int64) (used []int, err error) {
 	strata := map[string][]*drawn{}
 	var all []*drawn
 	for i := range src.Len() {
-		d, err := src.read(i)
+		d, err := src.read(i, true)
 		if err != nil {
 			return nil, err
 		}

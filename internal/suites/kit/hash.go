@@ -20,6 +20,11 @@ func HashOf(settings ...any) eval.Hash { return eval.HashOf(JSON(settings)) }
 
 // AppendParts appends strings prefixed with their lengths.
 func AppendParts(b []byte, parts ...string) []byte {
+	size := 0
+	for _, p := range parts {
+		size += len(p) + len("1000:")
+	}
+	b = slices.Grow(b, size)
 	for _, p := range parts {
 		b = strconv.AppendInt(b, int64(len(p)), 10)
 		b = append(b, ':')
