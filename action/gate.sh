@@ -40,6 +40,13 @@ for ((i = 0; i < ${#args[@]}; i++)); do
     -o | --override) selects+=("--override=$value") ;;
     --seed) selects+=("--override=execution.seed=$value") ;;
     --temperature) selects+=("--override=models[*].temperature=$value") ;;
+    --attack) selects+=("--override=attacks.names=[$value]") ;;
+    --defence) selects+=("--override=attacks.defence=$value") ;;
+    --shuffle) selects+=("--override=candidates.shuffle=$value") ;;
+    --allow-gaps)
+      [[ ${args[i]} == *=* ]] || value=true
+      selects+=("--override=data.allow_gaps=$value")
+      ;;
   esac
 done
 against=()

@@ -75,8 +75,8 @@ func Decoded(r io.Reader) io.Reader { return transform.NewReader(r, decoder()) }
 
 // binaries are what files that people take for tables begin with, and what to do with them.
 var binaries = [][2]string{
-	{"PAR1", "is a Parquet file: convert it to CSV or JSON Lines"},
-	{"BZh", "is compressed with bzip2: unpack it, or pack it with gzip"},
+	{"PAR1\x15", "is a Parquet file: convert it to CSV or JSON Lines"}, // PAR1 and BZh can be names of columns
+	{"BZh91AY&SY", "is compressed with bzip2: unpack it, or pack it with gzip"},
 	{"\xfd7zXZ", "is compressed with xz: unpack it, or pack it with gzip"},
 	{"\x28\xb5\x2f\xfd", "is compressed with zstd: unpack it, or pack it with gzip"},
 }

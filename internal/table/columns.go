@@ -69,7 +69,7 @@ func (t *Table) Bind(n Names, fault func(known string, err error)) *Columns {
 			keys = append(keys, t.Header[i])
 		}
 	}
-	if err := t.Gaps(keys); err != nil {
+	if err := t.Gaps(keys, nil); err != nil {
 		fault("", err)
 	}
 	for _, r := range t.Rows {
@@ -114,22 +114,23 @@ func Gap(s string) bool {
 	return slices.Contains([]string{"", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "NULL", "null"}, s)
 }
 
-// Gaps is an error about columns whose values are names, such as those of clusters, if CSV or a
-// workbook has marks of missing values in them: all rows with one would have the same name. JSON has
-// null for that.
-func (t *Table) Gaps(columns []string) error {
+// Gaps is an error about columns whose values are names, such as those of clusters, or labels, such as
+// gold, if CSV or a workbook has marks of missing values in them: all rows with one would have the same
+// name. JSON has null for that. None, of Python, is a word that labels have.
+func (t *Table) Gaps(names, labels []string) error {
 	if t.text != nil && t.comma == 0 {
 		return nil
 	}
 	var errs []error
 	for i, name := range t.Header {
-		if !slices.Contains(columns, name) {
+		isName := slices.Contains(names, name)
+		if !isName && !slices.Contains(labels, name) {
 			continue
 		}
 		var first Row
 		more := -1
 		for _, r := range t.Rows {
-			if s := r.Text(i); s != "" && (Gap(s) || s == "None") { // None of Python may be a label elsewhere
+			if s := r.Text(i); s != "" && (Gap(s) || isName && s == "None") {
 				if more++; more == 0 {
 					first = r
 				}
@@ -142,7 +143,7 @@ func (t *Table) Gaps(columns []string) error {
 		if more > 0 {
 			also = " (and in " + text.Plural(more, "row more", "rows more") + ")"
 		}
-		errs = append(errs, t.Errorf(first, i, `%s is %q, as programs write a missing value%s: empty the cell, in R with write.csv(…, na = ""); rename it, or use JSON Lines, if it is a name`, name, first.Text(i), also))
+		errs = append(errs, t.Errorf(first, i, `%s is %q, as programs write a missing value%s: empty the cell, in R with write.csv(…, na = ""); if %[2]q is meant, rename it, or use JSON Lines`, name, first.Text(i), also))
 	}
 	return errors.Join(errs...)
 }

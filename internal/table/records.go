@@ -20,7 +20,8 @@ import (
 type Texts struct {
 	Names    []string
 	Verbatim string   // the one whose white space is kept, since others count its characters; it may be empty
-	Keys     []string // those that [Table.Gaps] looks at
+	Keys     []string // those whose values are names, and
+	Labels   []string // labels: see [Table.Gaps]
 }
 
 // Records gives visit the records of a file as JSON objects, each with its line: JSON Lines as
@@ -42,7 +43,7 @@ func Records(path string, texts Texts, visit func(line int, record []byte, err e
 	}
 	t, err := Parse(path, "", data)
 	if err == nil {
-		err = t.Gaps(texts.Keys)
+		err = t.Gaps(texts.Keys, texts.Labels)
 	}
 	if err != nil {
 		return "", err
@@ -63,7 +64,7 @@ func OpenLines(path string, texts Texts) (*dataset.Lines, error) {
 	}
 	t, err := Read(path)
 	if err == nil {
-		err = t.Gaps(texts.Keys)
+		err = t.Gaps(texts.Keys, texts.Labels)
 	}
 	if err != nil {
 		return nil, err
@@ -86,7 +87,7 @@ func OpenLines(path string, texts Texts) (*dataset.Lines, error) {
 
 // Lines writes the rows as [Records] does, each on its line: others are blank.
 func (t *Table) Lines(texts Texts) ([]byte, error) {
-	if err := t.Gaps(texts.Keys); err != nil {
+	if err := t.Gaps(texts.Keys, texts.Labels); err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer

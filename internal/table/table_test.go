@@ -114,8 +114,8 @@ func TestJSON(t *testing.T) {
 // TestGaps: marks of missing values are no names, but in JSON.
 func TestGaps(t *testing.T) {
 	table := parse(t, "x.csv", "id,cluster,note\nNA,c1,NA\nb,NA,\nc,,\nd, None ,\ne,NAME,\n")
-	const want = `x.csv:3:3: cluster is "NA", as programs write a missing value (and in 1 row more): empty the cell, in R with write.csv(…, na = ""); rename it, or use JSON Lines, if it is a name`
-	if err := table.Gaps([]string{"cluster", "other"}); err == nil || err.Error() != want {
+	const want = `x.csv:3:3: cluster is "NA", as programs write a missing value (and in 1 row more): empty the cell, in R with write.csv(…, na = ""); if "NA" is meant, rename it, or use JSON Lines`
+	if err := table.Gaps([]string{"cluster", "other"}, nil); err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}
 	if _, err := table.Lines(Texts{Keys: []string{"cluster"}}); err == nil || err.Error() != want {
@@ -126,8 +126,15 @@ func TestGaps(t *testing.T) {
 	if !slices.Equal(errs, []string{want}) {
 		t.Errorf("%q\nwant %s", errs, want)
 	}
-	if err := parse(t, "x.jsonl", `{"cluster": "NA"}`).Gaps([]string{"cluster"}); err != nil {
+	if err := parse(t, "x.jsonl", `{"cluster": "NA"}`).Gaps([]string{"cluster"}, nil); err != nil {
 		t.Error(err)
+	}
+	table = parse(t, "x.csv", "id,pain\na,None\nb,mild\n")
+	if err := table.Gaps(nil, []string{"pain"}); err != nil {
+		t.Error(err)
+	}
+	if err := table.Gaps([]string{"pain"}, []string{"pain"}); err == nil {
+		t.Error("None is a name")
 	}
 }
 
@@ -148,8 +155,9 @@ func TestRefusedText(t *testing.T) {
 		{"x.json", `[{"a": 1}, {"A": 2}]`, `x.json:1: keys "a" and "A": use one name`, 1},
 		{"x.json", "[]", "x.json is empty", 0},
 		{"x.csv", "id,question\n1,a\nid, question\n2,b\n", "x.csv:3: the row is the header again: remove it", 2},
-		{"x.csv", "BZh91AY\xff", "x.csv: is compressed with bzip2: unpack it", -1},
+		{"x.csv", "BZh91AY&SY\xff", "x.csv: is compressed with bzip2: unpack it", -1},
 		{"x.parquet", "PAR1\x15\x04", "x.parquet: is a Parquet file: convert it to CSV or JSON Lines", -1},
+		{"x.csv", "PAR1,BZh\n1\n", "x.csv:2: ", 0},
 		{"x.csv", "a,,b\n1,2,3\n", "x.csv:1:3: the column has no name", 1},
 		{"x.csv", "a,b,a\n", `x.csv:1:5: duplicate column "a"`, 0},
 		{"x.csv", "a\n1\n\"x", "x.csv:3:", 1},

@@ -101,7 +101,10 @@ func ReadObjectWith(answer, key string) (Reading, error) {
 	}
 	r.Several = key != "" && slices.ContainsFunc(Objects(answer), func(at [2]int) bool {
 		other := []byte(answer[at[0]:at[1]])
-		return hasKey(other, key) && !sameJSON(other, r.JSON)
+		if !hasKey(other, key) {
+			other = unwrap(other, key, maxWrappers)
+		}
+		return other != nil && !sameJSON(other, r.JSON)
 	})
 	return r, nil
 }

@@ -228,7 +228,7 @@ func TestReadObjectWithPrefersTheKey(t *testing.T) {
 			t.Errorf("after %q: %s, %v", before, r.JSON, err)
 		}
 	}
-	for after, want := range map[string]bool{"": false, " or " + right: false, ` as {"field": "f"}`: false, ` or {"extractions": []}`: true} {
+	for after, want := range map[string]bool{"": false, " or " + right: false, ` as {"field": "f"}`: false, ` or {"extractions": []}`: true, ` or {"answer": {"extractions": []}}`: true, ` or {"answer": ` + right + `}`: false} {
 		if r, err := ReadObjectWith("So: "+right+after, "extractions"); err != nil || string(r.JSON) != right || r.Several != want {
 			t.Errorf("before %q: %s, several %v, %v", after, r.JSON, r.Several, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -192,8 +193,8 @@ func buildIndex(ctx context.Context, db *store.DB, run *store.Run, from, to int)
 		}
 	}
 	for _, own := range []bool{true, false} { // a metric whose name is one of the language has it
-		for _, c := range x.columns {
-			if c.metric && own == (c.name == c.title) {
+		for _, metric := range slices.Sorted(maps.Keys(metrics)) { // not by scores, which change while a run grows
+			if c := metrics[metric]; own == (c.name == c.title) {
 				x.name(c)
 			}
 		}

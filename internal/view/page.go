@@ -88,7 +88,7 @@ func (r *request) notes() (list []string) {
 				text.Plural(n, "item", "items"), id, strings.Join(names, ", "), changedItem))
 		}
 	}
-	return list
+	return slices.Compact(list) // two runs can say the same of an item
 }
 
 func (r *request) param(name string) string { return r.URL.Query().Get(name) }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -87,7 +88,7 @@ func (p progress) Said() string {
 	case p.Judged < p.Trials:
 		said += fmt.Sprintf(", %d judged", p.Judged)
 	default:
-		said += ", being scored"
+		said += ", not scored yet" // nobody may be at it
 	}
 	return said
 }
@@ -138,7 +139,7 @@ type loaded struct {
 	run  *experiment.Run
 	show func(context.Context, eval.Trial) (eval.Exhibit, error)
 	err  error
-	// Items whose input or gold is not that of the run.
+	// Items whose input is not that of the run, or whose gold alone is not.
 	input, gold map[string]bool
 	items       []eval.Item // whose input is
 	reworded    []string    // whose input is not
@@ -200,16 +201,18 @@ func (l *loaded) load(v *Viewer, run *store.Run) (err error) {
 	was, err := v.DB.Items(v.ctx, &own)
 	l.input, l.gold = map[string]bool{}, map[string]bool{}
 	for _, it := range l.x.Items() {
-		l.input[it.ID] = was[it.ID].Input != it.Input
-		l.gold[it.ID] = was[it.ID].Gold != it.Gold
-		if l.input[it.ID] {
-			l.reworded = append(l.reworded, it.ID)
-		} else {
+		before, asked := was[it.ID]
+		switch {
+		case !asked: // of no trial
+		case before.Input != it.Input:
+			l.input[it.ID], l.reworded = true, append(l.reworded, it.ID)
+		default:
+			l.gold[it.ID] = before.Gold != it.Gold
 			l.items = append(l.items, it)
 		}
-		if l.gold[it.ID] && l.regraded == nil {
-			l.regraded = l.x.CheckGold(v.ctx, v.DB, &own)
-		}
+	}
+	if err == nil && slices.Contains(slices.Collect(maps.Values(l.gold)), true) {
+		l.regraded = l.x.CheckGold(v.ctx, v.DB, &own)
 	}
 	return err
 }

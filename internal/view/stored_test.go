@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -94,6 +95,13 @@ func TestStudyIsReadAgain(t *testing.T) {
 	if l := v.study(run.Record); l.err != nil || !l.gold["q1"] || l.gold["q2"] {
 		t.Errorf("after gold changed: %v, other gold %v", l.err, l.gold)
 	}
+	write(data, strings.Replace(gold("Lyon"), "France", "Rhône", 1))
+	look()
+	if l := v.study(run.Record); l.err != nil || !slices.Equal(l.reworded, []string{"q1"}) || l.gold["q1"] || l.regraded != nil {
+		t.Errorf("after an item and its gold changed: %v, other data %v, other gold %v, %v", l.err, l.reworded, l.gold, l.regraded)
+	}
+	write(data, gold("Lyon"))
+	look()
 	index, err := v.index(t.Context(), run.Record)
 	if ready, current := v.ready(run.Record); err != nil || ready != index || !current {
 		t.Errorf("the index is not ready: %v", err)

@@ -694,9 +694,9 @@ func TestEventsSayWhenResultsAreThere(t *testing.T) {
 			t.Errorf("the news are %q, %v; want %q", news, err, want)
 		}
 	}
-	next(`"ready":false,"said":"2 of 2, being scored"`)
+	next(`"ready":false,"said":"2 of 2, not scored yet"`)
 	for _, path := range []string{"/", "/r/s-1", "/r/s-1/samples"} {
-		if page := get(t, v, path); !strings.Contains(page, `data-live="s-1" data-open>`) || !strings.Contains(page, "2 of 2, being scored") {
+		if page := get(t, v, path); !strings.Contains(page, `data-live="s-1" data-open>`) || !strings.Contains(page, "2 of 2, not scored yet") {
 			t.Errorf("%s does not follow the run: %s", path, page)
 		}
 	}

@@ -35,7 +35,8 @@ var ownKeys = []string{"document_id", "text", "schema", "doc_type", "difficulty"
 // texts are the columns of a table of documents, or of their gold, that are no numbers.
 func (m *Mapping) texts() table.Texts {
 	return table.Texts{Names: slices.Concat(ownKeys, m.named()), Verbatim: cmp.Or(m.Columns["text"], "text"),
-		Keys: slices.Concat([]string{cmp.Or(m.Columns["cluster"], "cluster"), cmp.Or(m.Columns["split"], "split"), cmp.Or(m.Columns["doc_type"], "doc_type")}, slices.Collect(maps.Values(m.GoldColumns)), m.Strata)}
+		Keys:   []string{cmp.Or(m.Columns["cluster"], "cluster"), cmp.Or(m.Columns["split"], "split")},
+		Labels: slices.Concat([]string{cmp.Or(m.Columns["doc_type"], "doc_type")}, slices.Collect(maps.Values(m.GoldColumns)), m.Strata)}
 }
 
 // named are the members of the file that the mapping names.

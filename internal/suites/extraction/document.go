@@ -169,7 +169,7 @@ func (g *Gold) checkValues(t text.Type, index *text.Index, rules goldRules, wron
 	percent := func(v literal) bool { return strings.ContainsAny(string(v), "%％") }
 	if t == text.Number && !slices.ContainsFunc(right, func(v literal) bool { return !percent(v) }) {
 		for _, v := range right {
-			doubts.add(true, "value %q is compared as the number before the percent sign: if the share is meant, such as 0.07 for 7%%, write it (in a workbook, format the cells as numbers), or add it to acceptable_values", clip(string(v)))
+			doubts.add(true, "value %q is compared as the number before the percent sign: write the number that is meant, 7 or 0.07 for 7%% (in a workbook, format the cells as numbers), or add the other to acceptable_values", clip(string(v)))
 		}
 	}
 	if rules.plain {

@@ -82,7 +82,7 @@ func SplitColumns(values []table.Value, strata []string) (levels, shown []eval.L
 // CheckStrata reports strata that are no further columns of a file, and those with a name
 // of the suite's own.
 func CheckStrata(f *study.File, k TableKeys, c *table.Columns, errs *study.Errors) {
-	AddAll(errs, c.Table.Gaps(k.Strata))
+	AddAll(errs, c.Table.Gaps(nil, k.Strata))
 	for i, name := range k.Strata {
 		key := fmt.Sprintf("%s.strata[%d]", k.Key, i)
 		if slices.Contains(k.Own, name) {
