@@ -235,7 +235,7 @@ func (r *Run) sources(ctx context.Context, scorer eval.Scorer, sums store.CallSu
 			return from, err
 		}
 	}
-	from.Calls, from.Versions, from.JudgedBy = sums.ByArm(), sums.Versions(), sums.JudgedBy()
+	from.Calls, from.Versions, from.JudgedBy, from.Prices = sums.ByArm(), sums.Versions(), sums.JudgedBy(), sums.Prices()
 	stored := &reader{ctx: ctx, run: r.Record}
 	if sums.Cut() {
 		from.Cuts = slices.DeleteFunc(read(stored, r.db.Cuts), func(c eval.ArmCuts) bool { return c.Stage == eval.StageEmbed })
