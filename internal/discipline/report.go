@@ -37,7 +37,7 @@ func Of(book Book, r *store.Run) *analyse.Discipline {
 		d.Problem = "the ledger beside the study has no entry of this TEST run: it was moved or removed, and nothing shows what was registered"
 		return d
 	}
-	d.Budget = entry.Data.Budget
+	d.Budget = slices.Clone(entry.Data.Budget)
 	for _, t := range book.Others(entry) {
 		d.Others = append(d.Others, analyse.OtherTest{Study: t.Data.Study, Run: t.Data.Run, Date: Day(t.At), Entry: t.Seq, Arms: t.Data.Shared(entry.Data)})
 	}

@@ -108,7 +108,7 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 	}
 	r.addTradeOff(analysis)
 	analysis.Warnings = append(analysis.Warnings, r.Unused...)
-	if err := r.addFromOutside(ctx, analysis); err != nil {
+	if err := r.addFromOutside(ctx, analysis, progress.Spent); err != nil {
 		return Result{}, err
 	}
 	result := Result{Analysis: analysis, Verdict: r.decide(analysis), basis: r.basis(), looked: append(fresh, looked...)}
@@ -362,11 +362,11 @@ func (result Result) refresh(r *store.Run) error {
 	if d == nil {
 		return nil
 	}
-	if was := result.Analysis.Discipline; was != nil && d.Budget == nil {
+	if was := result.Analysis.Discipline; was != nil && was.Budget != nil { // with the run's own costs
 		d.Budget = slices.Clone(was.Budget)
-		for i := range d.Budget { // cycles of a DEV run
-			d.Budget[i].Used = float64(len(d.Revisions))
-		}
+	}
+	if len(d.Budget) > 0 { // cycles are the first
+		d.Budget[0].Used = float64(len(d.Revisions))
 	}
 	result.Analysis.Discipline = d
 	result.Verdict.Witness(d)
@@ -375,13 +375,16 @@ func (result Result) refresh(r *store.Run) error {
 
 // addFromOutside adds to an analysis what does not come from the scores of the run:
 // the ledger, the run that is replicated, and blind validations.
-func (r *Run) addFromOutside(ctx context.Context, a *analyse.Analysis) error {
+func (r *Run) addFromOutside(ctx context.Context, a *analyse.Analysis, spent eval.Spent) error {
 	a.Agreements = r.Agreements
 	if discipline.SplitOf(r.Record) == study.SplitDev {
 		a.Discipline = &analyse.Discipline{Budget: []analyse.Used{r.Cycles()}}
 	}
 	if err := (Result{Analysis: a}).refresh(r.Record); err != nil {
 		return err
+	}
+	if d := a.Discipline; d != nil && d.Registration != nil {
+		d.Budget = discipline.WithRun(d.Budget, spent)
 	}
 	return r.replicate(ctx, r.db, a)
 }
