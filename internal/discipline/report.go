@@ -70,20 +70,30 @@ func (s *Subject) RecordBlind(file, by string) (r analyse.BlindResult, err error
 		}
 	}
 	mine := s.Owner()
-	return r, s.write(by, func(desk *Desk) error {
+	committed := ""
+	err = s.write(by, func(desk *Desk) error {
 		if len(desk.Book.kits(mine, r.Kit)) == 0 {
 			return NotAllowed("the result is of the kit with SHA-256 %s, which the ledger %s does not have: a result counts if it is of a kit that `scruple blind build` made of this study, unchanged", r.Kit, desk.Book.Path)
 		}
-		if !slices.ContainsFunc(of(desk.Book.Commitments, mine), func(c Entry[Commitment]) bool { return c.Data.Data == r.Data }) {
-			return NotAllowed("the result is of data with SHA-256 %s, to which nobody committed: record the hash that the outsider sent before the run with `scruple blind commitment`", r.Data)
+		commitments := of(desk.Book.Commitments, mine)
+		first := slices.IndexFunc(commitments, func(c Entry[Commitment]) bool { return c.Data.Data == r.Data })
+		if first < 0 {
+			began := ""
+			if r.BeganAt != "" {
+				began = ", which began at " + r.BeganAt + ","
+			}
+			return NotAllowed("the result is of data with SHA-256 %s, to which nobody committed: only a commitment that `scruple blind commitment` recorded before the run%s makes a result count", r.Data, began)
 		}
 		for _, e := range of(desk.Book.Blind, mine) {
 			if e.Data.Result.Data == r.Data {
 				return NotAllowed("the result of these data is entry %d of the ledger already: a blind validation runs once", e.Seq)
 			}
 		}
+		committed = commitments[first].At
 		return desk.Add(Blind{mine, r})
 	})
+	r.CommittedAt = committed // the ledger has it as its own entry
+	return r, err
 }
 
 // RecordKit appends a kit that is made of the study to its ledger, once with the same arms.
@@ -147,6 +157,8 @@ func BlindResults(book Book, study Owner, treatment []eval.Part) (list []analyse
 			list = append(list, analyse.BlindResult{By: e.Data.Who, Data: e.Data.Data, Committed: Day(e.At)})
 		case list[i].Committed != "":
 			list[i].Withdrawn = e.Data.Withdrawn
+		case e.Data.Withdrawn == "":
+			list[i].CommittedAt = e.At
 		}
 	}
 	return list

@@ -328,6 +328,8 @@ func ofBlind(v view, names []string, better func(a, b analyse.Number) bool) (bes
 		c, has := b.Comparison(names[0], names[1], names[2])
 		switch {
 		case b.Withdrawn != "":
+		case b.Late():
+			why = "the blind validation " + b.String()
 		case b.OfOthers(names[:2]):
 			why = fmt.Sprintf("the blind validation %s; restore the arms, or validate them with a kit that `scruple blind build` makes of them", b)
 		case !has && b.Committed+b.Unread != "":
@@ -350,7 +352,7 @@ func blind(name, doc string, better func(a, b analyse.Number) bool) function {
 		lacking: func(v view, names []string) string { _, _, why := ofBlind(v, names, better); return why },
 		about:   func(c analyse.BlindComparison) about { return about{n: c.Pairs} }, of: "pairs", gaps: call.ofBlind,
 		ends:  func(c analyse.BlindComparison) (low, high analyse.Number) { return c.Low, c.High },
-		level: func(view, analyse.BlindComparison) (float64, bool) { return 0, false }} // the level is the outsider's
+		level: func(_ view, c analyse.BlindComparison) (float64, bool) { return float64(c.Level), false }} // the level is the outsider's
 	return s.result(name, doc, func(c analyse.BlindComparison) analyse.Number { return c.Diff })
 }
 
@@ -455,7 +457,7 @@ var functions = func() []function {
 				}
 				return 0
 			}),
-			outside.number("blind_runs", "number of blind validations by outsiders that have numbers of arms as they are now", func(a *analyse.Analysis) (n analyse.Number) {
+			outside.number("blind_runs", "number of blind validations by outsiders that have numbers of arms as they are now, on data committed to before", func(a *analyse.Analysis) (n analyse.Number) {
 				for _, b := range a.Blind {
 					if b.Unread != "" {
 						return analyse.Undefined()
