@@ -25,7 +25,7 @@ func TestCheckBlind(t *testing.T) {
 	nameless, short, noMetric, noKit := of(0.1), of(0.1), of(0.1), of(0.1)
 	noKit.Kit = ""
 	timeless, former := of(0.1), of(0.1)
-	timeless.BeganAt, former.BeganAt, former.Comparisons[0].Level = "today", "", 0
+	timeless.BeganAt, former.BeganAt, former.Comparisons[0].Level = "", "", 0
 	nameless.By, short.Data, noMetric.Comparisons[0].Metric = " ", "abc", ""
 	for _, c := range []struct {
 		name, format string
@@ -38,7 +38,7 @@ func TestCheckBlind(t *testing.T) {
 		{"no comparison", analyse.BlindFormat, of(), "no comparisons"},
 		{"another format", "scruple-blind/2", of(0.1), `want "scruple-blind/4": a kit of this version`},
 		{"the format before, without a beginning and levels", "scruple-blind/3", former, ""},
-		{"no beginning", analyse.BlindFormat, timeless, `began_at is "today"`},
+		{"no beginning", analyse.BlindFormat, timeless, "began_at is missing"},
 		{"no level", analyse.BlindFormat, with(func(c *analyse.BlindComparison) { c.Level = 0 }), "comparisons[1]: level is 0"},
 		{"a level in percent", analyse.BlindFormat, with(func(c *analyse.BlindComparison) { c.Level = 95 }), "level is 95"},
 		{"nobody", analyse.BlindFormat, nameless, "by is missing"},

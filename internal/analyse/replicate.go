@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/say"
@@ -33,10 +32,12 @@ type Replication struct {
 	EquivHigh Number `json:"equivalence_high"`
 	// Least and Most are the change if every missing score of both runs were the lowest or
 	// the highest possible; nil if none is missing.
-	Least     *Replication `json:"least,omitempty"`
-	Most      *Replication `json:"most,omitempty"`
-	Warning   string       `json:"warning,omitempty"`   // why there is no interval, or no change
-	Unblinded string       `json:"unblinded,omitempty"` // why TEST of the earlier run was looked at again, or that its ledger has no entry
+	Least   *Replication `json:"least,omitempty"`
+	Most    *Replication `json:"most,omitempty"`
+	Warning string       `json:"warning,omitempty"` // why there is no interval, or no change
+	// OtherModels says which arms are on another model than in the earlier run.
+	OtherModels string `json:"other_models,omitempty"`
+	Unblinded   string `json:"unblinded,omitempty"` // why TEST of the earlier run was looked at again, or that its ledger has no entry
 }
 
 // Replicate compares the differences over all items, and in each stratum, with those over
@@ -72,6 +73,29 @@ func (a *Analysis) Replicate(earlier *Analysis) {
 			r.Unblinded = earlier.Run.ID + ": " + d.Problem
 		}
 		a.Replications = append(a.Replications, r)
+	}
+}
+
+// WithOtherArms marks the replications of arms that are others than under their name in the earlier run.
+// With another prompt or program nothing is replicated, and there is no change. Another model is named.
+func (a *Analysis) WithOtherArms(prompts, models map[string]string) {
+	for i := range a.Replications {
+		r := &a.Replications[i]
+		other := func(is map[string]string) string {
+			var list []string
+			for _, arm := range []string{r.A, r.B} {
+				if is[arm] != "" {
+					list = append(list, arm+" "+is[arm]+" than in run "+r.Run)
+				}
+			}
+			return strings.Join(list, ", ")
+		}
+		if why := other(prompts); why != "" {
+			u := Undefined()
+			r.Change, r.EquivLow, r.EquivHigh, r.Least, r.Most = u, u, u, nil, nil
+			r.Warning = "no change: " + why
+		}
+		r.OtherModels = other(models)
 	}
 }
 
@@ -173,10 +197,10 @@ func (r *BlindFile) Check() error {
 		return errors.New("documents is missing: want how many there are")
 	case len(r.Comparisons) == 0:
 		return errors.New("the file has no comparisons")
-	case r.Committed+r.CommittedAt+r.Withdrawn+r.Unread != "" || r.Others != nil:
-		return errors.New("a result has no keys committed, committed_at, withdrawn, others and unread")
-	case r.Format == BlindFormat && timeOf(r.BeganAt).IsZero():
-		return fmt.Errorf("began_at is %q: want when the run began", r.BeganAt)
+	case r.Committed+r.CommittedAt+r.Withdrawn+r.Unread != "" || r.Others != nil || r.Late:
+		return errors.New("a result has no keys committed, committed_at, late, withdrawn, others and unread")
+	case r.Format == BlindFormat && r.BeganAt == "":
+		return errors.New("began_at is missing: want when the run began")
 	}
 	for i, c := range r.Comparisons {
 		why := c.impossible(r.Comparisons[:i], r.Documents)
@@ -235,10 +259,12 @@ type BlindResult struct {
 	Documents   int               `json:"documents,omitempty"`  // 0: of an earlier version, which says nothing of missing scores
 	Simulated   []string          `json:"simulated,omitempty"`  // arms whose answers were simulated
 	Restarted   int               `json:"restarted,omitempty"`  // changes of models, replicates or seed after the run began
-	BeganAt     string            `json:"began_at,omitempty"`   // when the run began; "": an earlier version, which did not say
+	BeganAt     string            `json:"began_at,omitempty"`   // RFC 3339, UTC; "": an earlier version, which did not say
 	Comparisons []BlindComparison `json:"comparisons"`
-	// CommittedAt is when the ledger of the study recorded the commitment, of a result.
+	// CommittedAt is when the ledger of the study recorded the commitment, of a result. Late: after the
+	// run began, so that the data may have been chosen by their results.
 	CommittedAt string `json:"committed_at,omitempty"`
+	Late        bool   `json:"late,omitempty"`
 	// Committed is the day of a commitment of which no result is recorded, and Withdrawn why none
 	// will be; "" in results.
 	Committed string `json:"committed,omitempty"`
@@ -276,7 +302,7 @@ func (r BlindResult) String() string {
 		s += ", begun anew " + text.Plural(r.Restarted, "time", "times") + " with other models or settings"
 	}
 	switch {
-	case r.Late():
+	case r.Late:
 		s += ", NOT counted, since the commitment was recorded after the run began: " + r.Order()
 	case r.CommittedAt != "" && r.BeganAt == "":
 		s += ", not known whether the commitment was recorded before the run"
@@ -290,23 +316,12 @@ func (r BlindResult) String() string {
 	return s
 }
 
-// Late reports whether the commitment was recorded after the run began: the data may have been chosen
-// by their results.
-func (r BlindResult) Late() bool {
-	recorded, began := timeOf(r.CommittedAt), timeOf(r.BeganAt)
-	return !began.IsZero() && recorded.After(began)
-}
-
 // Order says when the commitment was recorded and when the run began.
 func (r BlindResult) Order() string {
-	at := func(t string) string { return timeOf(t).UTC().Format("2006-01-02 15:04:05") }
+	at := func(t string) string {
+		return strings.Replace(t[:min(len(t), len("2006-01-02T15:04:05"))], "T", " ", 1)
+	}
 	return "recorded " + at(r.CommittedAt) + ", begun " + at(r.BeganAt) + " UTC"
-}
-
-// timeOf reads a time, zero if it is none.
-func timeOf(s string) time.Time {
-	t, _ := time.Parse(time.RFC3339Nano, s)
-	return t
 }
 
 // OfOthers reports whether the result says nothing of some arms, as one of them was another one.
@@ -317,7 +332,7 @@ func (r BlindResult) OfOthers(arms []string) bool {
 // counts reports whether a comparison has a difference of the arms as they are now, on data committed
 // to before.
 func (r BlindResult) counts(c BlindComparison) bool {
-	return c.Diff.Defined() && !r.Late() && !r.OfOthers([]string{c.A, c.B})
+	return c.Diff.Defined() && !r.Late && !r.OfOthers([]string{c.A, c.B})
 }
 
 // Counts reports whether any comparison counts.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/dataset"
@@ -59,6 +60,9 @@ func (s *Subject) RecordBlind(file, by string) (r analyse.BlindResult, err error
 	if err := read.Check(); err != nil {
 		return r, fmt.Errorf("%s: %w", file, err)
 	}
+	if _, err := time.Parse(time.RFC3339Nano, r.BeganAt); r.BeganAt != "" && (err != nil || !strings.HasSuffix(r.BeganAt, "Z")) {
+		return r, fmt.Errorf("%s: began_at is %q: want a time in UTC, such as 2026-11-20T10:04:05Z", file, r.BeganAt)
+	}
 	for i, c := range r.Comparisons {
 		m, ok := s.Compares(c.A, c.B, c.Metric)
 		if !ok {
@@ -70,7 +74,6 @@ func (s *Subject) RecordBlind(file, by string) (r analyse.BlindResult, err error
 		}
 	}
 	mine := s.Owner()
-	committed := ""
 	err = s.write(by, func(desk *Desk) error {
 		if len(desk.Book.kits(mine, r.Kit)) == 0 {
 			return NotAllowed("the result is of the kit with SHA-256 %s, which the ledger %s does not have: a result counts if it is of a kit that `scruple blind build` made of this study, unchanged", r.Kit, desk.Book.Path)
@@ -89,11 +92,19 @@ func (s *Subject) RecordBlind(file, by string) (r analyse.BlindResult, err error
 				return NotAllowed("the result of these data is entry %d of the ledger already: a blind validation runs once", e.Seq)
 			}
 		}
-		committed = commitments[first].At
-		return desk.Add(Blind{mine, r})
+		err := desk.Add(Blind{mine, r})
+		r = committed(r, commitments[first].At)
+		return err
 	})
-	r.CommittedAt = committed // the ledger has it as its own entry
 	return r, err
+}
+
+// committed is a result whose commitment was recorded at a time.
+func committed(r analyse.BlindResult, at string) analyse.BlindResult {
+	recorded, errRecorded := time.Parse(time.RFC3339Nano, at)
+	began, errBegan := time.Parse(time.RFC3339Nano, r.BeganAt)
+	r.CommittedAt, r.Late = at, errRecorded == nil && errBegan == nil && recorded.After(began)
+	return r
 }
 
 // RecordKit appends a kit that is made of the study to its ledger, once with the same arms.
@@ -158,7 +169,7 @@ func BlindResults(book Book, study Owner, treatment []eval.Part) (list []analyse
 		case list[i].Committed != "":
 			list[i].Withdrawn = e.Data.Withdrawn
 		case e.Data.Withdrawn == "":
-			list[i].CommittedAt = e.At
+			list[i] = committed(list[i], e.At)
 		}
 	}
 	return list

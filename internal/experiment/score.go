@@ -388,39 +388,3 @@ func (r *Run) addFromOutside(ctx context.Context, a *analyse.Analysis, spent eva
 	}
 	return r.replicate(ctx, r.db, a)
 }
-
-// Replicated returns the run that the study replicates, nil if there is none: the
-// newest TEST run of the study of that name, or its newest run.
-func (x *Experiment) Replicated(ctx context.Context, db *store.DB) (*store.Run, error) {
-	name := x.Study.ReplicationOf
-	if name == "" {
-		return nil, nil
-	}
-	earlier, err := db.Run(ctx, name)
-	for _, split := range []string{study.SplitTest, ""} {
-		if errors.Is(err, store.ErrNotFound) {
-			earlier, err = db.LastRun(ctx, name, split)
-		}
-	}
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
-	}
-	return earlier, err
-}
-
-// replicate compares an analysis with the run that the study replicates, as it is now.
-func (x *Experiment) replicate(ctx context.Context, db *store.DB, a *analyse.Analysis) error {
-	a.Replications = nil
-	earlier, err := x.Replicated(ctx, db)
-	if err != nil || earlier == nil || a.Run.Exploratory() {
-		return err
-	}
-	kept, err := Kept(ctx, db, earlier)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return nil
-	case err == nil:
-		a.Replicate(kept.Analysis)
-	}
-	return err
-}

@@ -440,7 +440,7 @@ func (b *builder) replications() *table {
 		}
 		t.add(cell{Text: r.A + minusBetween + r.B + in, Tags: b.simulatedIn(r.A, r.B)}, words(m.Title+arrow(m)),
 			words(s.Value(r.Earlier, true)), words(s.Value(r.Here, true)), change,
-			cell{Text: s.Interval(r.EquivLow, r.EquivHigh, true), Refs: t.Notes.refs(nonEmpty(r.Warning, r.Unblinded))}, words(say.Count(r.Pairs[0])+", "+say.Count(r.Pairs[1])))
+			cell{Text: s.Interval(r.EquivLow, r.EquivHigh, true), Refs: t.Notes.refs(nonEmpty(r.Warning, r.OtherModels, r.Unblinded))}, words(say.Count(r.Pairs[0])+", "+say.Count(r.Pairs[1])))
 	}
 	t.Legend = []string{"Differences on the items of the earlier run and of this one, which are different items. If the interval of the change lies within ±m, two one-sided tests show that the difference changed by less than m. Its level is " + gate.Percent(2*b.a.Study.Alpha) + say.NBSP + "% or more."}
 	return t
@@ -455,7 +455,7 @@ func (b *builder) blindResults() *table {
 		case len(r.Comparisons) == 0:
 		case r.BeganAt == "" || r.CommittedAt == "":
 			before = false
-		case r.Late():
+		case r.Late:
 			before = false
 			by.Refs = t.Notes.refs([]string{"not counted: the commitment was recorded after the run began, " + r.Order()})
 		default:
