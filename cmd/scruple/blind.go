@@ -164,7 +164,7 @@ func (a *app) commitKit(o *opened) error {
 	}
 	return a.result(map[string]any{"kit_sha256": k.Digest, "data_sha256": k.Data, "documents": len(x.Items())}, func() {
 		a.say("committed to %s: SHA-256 %s", text.Plural(len(x.Items()), "document", "documents"), k.Data)
-		a.say("send this hash to whoever made the kit, then run: scruple blind run %s", quoted(dir))
+		a.say("send this hash to whoever made the kit and, when they have recorded it, run: scruple blind run %s", quoted(dir))
 	})
 }
 

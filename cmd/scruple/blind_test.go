@@ -131,7 +131,7 @@ func TestKit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result.Format != "scruple-blind/3" || result.By != "a group" || result.Data != hash || len(result.Comparisons) == 0 || result.Comparisons[0].Pairs != 6 || result.Comparisons[0].Diff == nil {
+	if result.Format != "scruple-blind/4" || result.By != "a group" || result.Data != hash || len(result.Comparisons) == 0 || result.Comparisons[0].Pairs != 6 || result.Comparisons[0].Diff == nil {
 		t.Errorf("the result is %+v, the committed hash %s", result, hash)
 	}
 	left := ""

@@ -80,8 +80,12 @@ func (a *app) models(ctx context.Context, x *experiment.Experiment, record bool)
 			endpoints[m.Name] = at
 		}
 		cost, _ := costOf(m)
+		prices := ""
+		if p, known := priceOf(m); known && (m.Price != nil || m.Provider != kit.SimulatedProvider) {
+			prices = eval.Price{Model: m.ID + " " + m.Provider + " " + m.Name, Price: p.String()}.String()
+		}
 		models[m.ID] = &run.Model{Client: client, Group: wire + " " + m.BaseURL + " " + m.Name, Concurrency: m.Limits.Concurrency,
-			RequestsPerMinute: m.Limits.RequestsPerMinute, TokensPerMinute: m.Limits.TokensPerMinute, Cost: cost, Reuse: paid(m)}
+			RequestsPerMinute: m.Limits.RequestsPerMinute, TokensPerMinute: m.Limits.TokensPerMinute, Cost: cost, Prices: prices, Reuse: paid(m)}
 	}
 	for _, p := range x.Bench.Pipelines() {
 		client, err := a.pipeline(ctx, p, x, base, keys)
@@ -211,19 +215,24 @@ func paid(m study.Model) bool {
 	return m.Provider != kit.SimulatedProvider && m.Provider != "recorded"
 }
 
-// costOf returns the price function of a model and whether the price is known:
-// from the study, else from the built-in list.
+// costOf returns the price function of a model and whether the price is known.
 func costOf(m study.Model) (func(eval.Usage) float64, bool) {
-	if s := m.Price; s != nil {
-		return price.Price{Input: s.Input, Output: s.Output, Cached: s.Cached, CacheWrite: s.CacheWrite}.Cost, true
-	}
-	if m.Provider == kit.SimulatedProvider {
-		return price.Price{}.Cost, true
-	}
-	if p, known := price.Lookup(m.Provider, m.Name); known {
+	if p, known := priceOf(m); known {
 		return p.Cost, true
 	}
 	return func(eval.Usage) float64 { return math.NaN() }, false
+}
+
+// priceOf returns the price of a model and whether it is known: from the study, else from the built-in
+// list.
+func priceOf(m study.Model) (price.Price, bool) {
+	if s := m.Price; s != nil {
+		return price.Price{Input: s.Input, Output: s.Output, Cached: s.Cached, CacheWrite: s.CacheWrite}, true
+	}
+	if m.Provider == kit.SimulatedProvider {
+		return price.Price{}, true
+	}
+	return price.Lookup(m.Provider, m.Name)
 }
 
 // runAnswers is the client of an arm that takes its answers from an arm of

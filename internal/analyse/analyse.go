@@ -52,6 +52,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	a.addLate(q)
 	c.nameJudges(a, from.JudgedBy)
 	c.markJudges(a, q)
+	c.markPrices(a, from.Prices)
 	if q.Run.Exploratory() { // without whatever could be read as a test
 		for i := range a.Comparisons {
 			a.Comparisons[i].untest()
@@ -450,6 +451,7 @@ func warnings(a *Analysis, q Question) []string {
 			w = append(w, fmt.Sprintf("%s: %d versions of its model answered; its numbers mix them", arm.ID, len(arm.Versions)))
 		}
 	}
+	w = append(w, a.priceWarnings()...)
 	w = append(w, a.Run.Dependent...)
 	for _, c := range a.CutPrompts {
 		w = append(w, CutWarning(c))

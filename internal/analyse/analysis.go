@@ -442,6 +442,8 @@ type Estimate struct {
 	// Assumes is what the interval takes for granted, where the data cannot show it.
 	Assumes  string   `json:"assumes,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
+	// Prices count the calls by price, of models with several in the analysis, and of costs.
+	Prices []CallPrice `json:"prices,omitempty"`
 }
 
 // Measured is the value with its interval and the number of items.
@@ -485,7 +487,9 @@ type Comparison struct {
 	Late string `json:"late,omitempty"`
 	// JudgesDiffer says how the judges of the arms differ, where the metric rests on them: the
 	// difference may be that of the judges, and there is no verdict on it.
-	JudgesDiffer string      `json:"judges_differ,omitempty"`
+	JudgesDiffer string `json:"judges_differ,omitempty"`
+	// PricesDiffer says so of the prices of a model.
+	PricesDiffer string      `json:"prices_differ,omitempty"`
 	Stratum      *eval.Level `json:"stratum,omitempty"`
 	Pairs        int         `json:"pairs"`
 	Unpaired     int         `json:"unpaired"` // items that only one arm has
@@ -733,6 +737,7 @@ type Finding string
 const (
 	NotCompared Finding = "not compared"
 	OtherJudge  Finding = "judged by different judges"
+	OtherPrice  Finding = "paid at different prices"
 	NotTested   Finding = "not tested" // a difference without a p-value
 	NoEvidence  Finding = "no evidence of a difference"
 	Better      Finding = "better"
@@ -748,6 +753,8 @@ func (c Comparison) Found(higherIsBetter bool, alpha float64) Finding {
 		return NotCompared
 	case c.JudgesDiffer != "":
 		return OtherJudge
+	case c.PricesDiffer != "":
+		return OtherPrice
 	case !p.Defined():
 		return NotTested
 	case float64(p) >= alpha:

@@ -10,9 +10,9 @@ import (
 
 func TestCheckBlind(t *testing.T) {
 	of := func(diffs ...analyse.Number) analyse.BlindResult {
-		r := analyse.BlindResult{By: "Example Ltd.", Kit: strings.Repeat("b", 64), Data: strings.Repeat("a", 64)}
+		r := analyse.BlindResult{By: "Example Ltd.", Kit: strings.Repeat("b", 64), Data: strings.Repeat("a", 64), BeganAt: "2026-11-20T10:04:05.6Z"}
 		for i, d := range diffs {
-			r.Comparisons = append(r.Comparisons, analyse.BlindComparison{A: "ctn", B: "idiomatic", Metric: fmt.Sprint("metric", i), Diff: d, Low: d - 0.1, High: d + 0.1, P: 0.02, Pairs: 5, Least: d, Most: d})
+			r.Comparisons = append(r.Comparisons, analyse.BlindComparison{A: "ctn", B: "idiomatic", Metric: fmt.Sprint("metric", i), Diff: d, Low: d - 0.1, High: d + 0.1, Level: 0.95, P: 0.02, Pairs: 5, Least: d, Most: d})
 		}
 		return r
 	}
@@ -24,6 +24,8 @@ func TestCheckBlind(t *testing.T) {
 	u := analyse.Undefined()
 	nameless, short, noMetric, noKit := of(0.1), of(0.1), of(0.1), of(0.1)
 	noKit.Kit = ""
+	timeless, former := of(0.1), of(0.1)
+	timeless.BeganAt, former.BeganAt, former.Comparisons[0].Level = "", "", 0
 	nameless.By, short.Data, noMetric.Comparisons[0].Metric = " ", "abc", ""
 	for _, c := range []struct {
 		name, format string
@@ -34,7 +36,11 @@ func TestCheckBlind(t *testing.T) {
 		{"an undefined one among others, as kits write it", analyse.BlindFormat, of(0.1, analyse.Undefined()), ""},
 		{"none but undefined ones, which leave rules undecided", analyse.BlindFormat, of(analyse.Undefined()), ""},
 		{"no comparison", analyse.BlindFormat, of(), "no comparisons"},
-		{"another format", "scruple-blind/2", of(0.1), `want "scruple-blind/3": a kit of this version`},
+		{"another format", "scruple-blind/2", of(0.1), `want "scruple-blind/4": a kit of this version`},
+		{"the format before, without a beginning and levels", "scruple-blind/3", former, ""},
+		{"no beginning", analyse.BlindFormat, timeless, "began_at is missing"},
+		{"no level", analyse.BlindFormat, with(func(c *analyse.BlindComparison) { c.Level = 0 }), "comparisons[1]: level is 0"},
+		{"a level in percent", analyse.BlindFormat, with(func(c *analyse.BlindComparison) { c.Level = 95 }), "level is 95"},
 		{"nobody", analyse.BlindFormat, nameless, "by is missing"},
 		{"a short hash", analyse.BlindFormat, short, `data_sha256 is "abc"`},
 		{"no kit", analyse.BlindFormat, noKit, `kit_sha256 is ""`},

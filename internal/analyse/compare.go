@@ -321,7 +321,7 @@ func (c *Comparison) doubt() float64 {
 			p = 1
 		}
 	}
-	if math.IsNaN(p) || c.JudgesDiffer != "" { // there is no verdict on it
+	if math.IsNaN(p) || c.JudgesDiffer != "" || c.PricesDiffer != "" { // there is no verdict on it
 		return 1
 	}
 	return p

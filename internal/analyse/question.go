@@ -103,6 +103,7 @@ type Sources struct {
 	Mixed    []eval.ArmSettings // of arms whose answers are to requests with different settings, in order
 	Versions []eval.ArmVersion
 	JudgedBy []eval.ArmVersion // the versions of the judges' models
+	Prices   []eval.ArmPrice   // of calls, by arm, model and price
 	// Latencies of the arms that made calls; nil omits them.
 	Latencies []eval.ArmLatency
 	// Show returns the exhibit of a trial.

@@ -32,10 +32,12 @@ type Replication struct {
 	EquivHigh Number `json:"equivalence_high"`
 	// Least and Most are the change if every missing score of both runs were the lowest or
 	// the highest possible; nil if none is missing.
-	Least     *Replication `json:"least,omitempty"`
-	Most      *Replication `json:"most,omitempty"`
-	Warning   string       `json:"warning,omitempty"`   // why there is no interval, or no change
-	Unblinded string       `json:"unblinded,omitempty"` // why TEST of the earlier run was looked at again, or that its ledger has no entry
+	Least   *Replication `json:"least,omitempty"`
+	Most    *Replication `json:"most,omitempty"`
+	Warning string       `json:"warning,omitempty"` // why there is no interval, or no change
+	// OtherModels says which arms are on another model than in the earlier run.
+	OtherModels string `json:"other_models,omitempty"`
+	Unblinded   string `json:"unblinded,omitempty"` // why TEST of the earlier run was looked at again, or that its ledger has no entry
 }
 
 // Replicate compares the differences over all items, and in each stratum, with those over
@@ -71,6 +73,29 @@ func (a *Analysis) Replicate(earlier *Analysis) {
 			r.Unblinded = earlier.Run.ID + ": " + d.Problem
 		}
 		a.Replications = append(a.Replications, r)
+	}
+}
+
+// WithOtherArms marks the replications of arms that are others than under their name in the earlier run.
+// With another prompt or program nothing is replicated, and there is no change. Another model is named.
+func (a *Analysis) WithOtherArms(prompts, models map[string]string) {
+	for i := range a.Replications {
+		r := &a.Replications[i]
+		other := func(is map[string]string) string {
+			var list []string
+			for _, arm := range []string{r.A, r.B} {
+				if is[arm] != "" {
+					list = append(list, arm+" "+is[arm]+" than in run "+r.Run)
+				}
+			}
+			return strings.Join(list, ", ")
+		}
+		if why := other(prompts); why != "" {
+			u := Undefined()
+			r.Change, r.EquivLow, r.EquivHigh, r.Least, r.Most = u, u, u, nil, nil
+			r.Warning = "no change: " + why
+		}
+		r.OtherModels = other(models)
 	}
 }
 
@@ -144,8 +169,12 @@ func (r Replication) reversed() Replication {
 	return r
 }
 
-// BlindFormat is the format of a [BlindFile].
-const BlindFormat = "scruple-blind/3"
+// BlindFormat is the format of a [BlindFile]. The one before has neither the beginning of the run nor
+// levels of intervals.
+const (
+	BlindFormat  = "scruple-blind/4"
+	formerFormat = "scruple-blind/3"
+)
 
 // A BlindFile is the file with the result of a blind validation.
 type BlindFile struct {
@@ -156,7 +185,7 @@ type BlindFile struct {
 // Check returns an error if a file is not one with the result of a blind validation.
 func (r *BlindFile) Check() error {
 	switch {
-	case r.Format != BlindFormat:
+	case r.Format != BlindFormat && r.Format != formerFormat:
 		return fmt.Errorf("format is %q: want %q: a kit of this version (`scruple blind build`) writes it, with a commitment of its own", r.Format, BlindFormat)
 	case strings.TrimSpace(r.By) == "":
 		return errors.New("by is missing: want who ran it")
@@ -168,11 +197,17 @@ func (r *BlindFile) Check() error {
 		return errors.New("documents is missing: want how many there are")
 	case len(r.Comparisons) == 0:
 		return errors.New("the file has no comparisons")
-	case r.Committed+r.Withdrawn+r.Unread != "" || r.Others != nil:
-		return errors.New("a result has no keys committed, withdrawn, others and unread")
+	case r.Committed+r.CommittedAt+r.Withdrawn+r.Unread != "" || r.Others != nil || r.Late:
+		return errors.New("a result has no keys committed, committed_at, late, withdrawn, others and unread")
+	case r.Format == BlindFormat && r.BeganAt == "":
+		return errors.New("began_at is missing: want when the run began")
 	}
 	for i, c := range r.Comparisons {
-		if why := c.impossible(r.Comparisons[:i], r.Documents); why != "" {
+		why := c.impossible(r.Comparisons[:i], r.Documents)
+		if why == "" && r.Format == BlindFormat && c.Low.Defined() && !(c.Level > 0 && c.Level < 1) {
+			why = fmt.Sprintf("level is %v: want that of the interval, between 0 and 1", c.Level)
+		}
+		if why != "" {
 			return fmt.Errorf("comparisons[%d]: %s", i, why)
 		}
 	}
@@ -224,7 +259,12 @@ type BlindResult struct {
 	Documents   int               `json:"documents,omitempty"`  // 0: of an earlier version, which says nothing of missing scores
 	Simulated   []string          `json:"simulated,omitempty"`  // arms whose answers were simulated
 	Restarted   int               `json:"restarted,omitempty"`  // changes of models, replicates or seed after the run began
+	BeganAt     string            `json:"began_at,omitempty"`   // RFC 3339, UTC; "": an earlier version, which did not say
 	Comparisons []BlindComparison `json:"comparisons"`
+	// CommittedAt is when the ledger of the study recorded the commitment, of a result. Late: after the
+	// run began, so that the data may have been chosen by their results.
+	CommittedAt string `json:"committed_at,omitempty"`
+	Late        bool   `json:"late,omitempty"`
 	// Committed is the day of a commitment of which no result is recorded, and Withdrawn why none
 	// will be; "" in results.
 	Committed string `json:"committed,omitempty"`
@@ -261,6 +301,12 @@ func (r BlindResult) String() string {
 	if r.Restarted > 0 {
 		s += ", begun anew " + text.Plural(r.Restarted, "time", "times") + " with other models or settings"
 	}
+	switch {
+	case r.Late:
+		s += ", NOT counted, since the commitment was recorded after the run began: " + r.Order()
+	case r.CommittedAt != "" && r.BeganAt == "":
+		s += ", not known whether the commitment was recorded before the run"
+	}
 	if r.Documents == 0 {
 		s += ", how many scores are missing is not known"
 	}
@@ -270,17 +316,26 @@ func (r BlindResult) String() string {
 	return s
 }
 
+// Order says when the commitment was recorded and when the run began.
+func (r BlindResult) Order() string {
+	at := func(t string) string {
+		return strings.Replace(t[:min(len(t), len("2006-01-02T15:04:05"))], "T", " ", 1)
+	}
+	return "recorded " + at(r.CommittedAt) + ", begun " + at(r.BeganAt) + " UTC"
+}
+
 // OfOthers reports whether the result says nothing of some arms, as one of them was another one.
 func (r BlindResult) OfOthers(arms []string) bool {
 	return slices.ContainsFunc(arms, func(arm string) bool { return slices.Contains(r.Others, arm) })
 }
 
-// counts reports whether a comparison has a difference of the arms as they are now.
+// counts reports whether a comparison has a difference of the arms as they are now, on data committed
+// to before.
 func (r BlindResult) counts(c BlindComparison) bool {
-	return c.Diff.Defined() && !r.OfOthers([]string{c.A, c.B})
+	return c.Diff.Defined() && !r.Late && !r.OfOthers([]string{c.A, c.B})
 }
 
-// Counts reports whether any comparison has a difference of arms as they are now.
+// Counts reports whether any comparison counts.
 func (r BlindResult) Counts() bool { return slices.ContainsFunc(r.Comparisons, r.counts) }
 
 // BlindValidations describes the results of outsiders, in the order of the ledger, and then the
@@ -300,6 +355,7 @@ type BlindComparison struct {
 	Diff   Number `json:"diff"`
 	Low    Number `json:"low"`
 	High   Number `json:"high"`
+	Level  Number `json:"level,omitempty"` // of the interval; 0: an earlier version, which did not say
 	P      Number `json:"p"`
 	Pairs  int    `json:"pairs"`
 	// Unscored counts the missing scores of both arms. Least and Most are the difference if each were
@@ -312,7 +368,7 @@ type BlindComparison struct {
 // ForBlind returns what an outsider's result says of a comparison, and why it has no numbers, ""
 // if it has.
 func (a *Analysis) ForBlind(c Comparison) (b BlindComparison, why string) {
-	b = BlindComparison{A: c.A, B: c.B, Metric: c.Metric, Diff: c.Diff, Low: c.Low, High: c.High, P: c.P, Pairs: c.Pairs}
+	b = BlindComparison{A: c.A, B: c.B, Metric: c.Metric, Diff: c.Diff, Low: c.Low, High: c.High, Level: c.Level, P: c.P, Pairs: c.Pairs}
 	if why, b.Unscored = a.undecidable(c); why != "" {
 		return b.WithoutNumbers(), why
 	}

@@ -12,19 +12,20 @@
 // The file blind-result.json has the averages of each comparison, and no document:
 //
 //	{
-//	  "format": "scruple-blind/3",
+//	  "format": "scruple-blind/4",
 //	  "by": "a group",
 //	  "kit_sha256": "…64 digits…",
 //	  "data_sha256": "…64 digits…",
 //	  "documents": 41,
+//	  "began_at": "2026-11-20T10:04:05Z",
 //	  "comparisons": [
 //	    {"a": "ctn", "b": "idiomatic", "metric": "composite",
-//	     "diff": 0.08, "low": 0.05, "high": 0.11, "p": 0.001, "pairs": 40,
+//	     "diff": 0.08, "low": 0.05, "high": 0.11, "level": 0.95, "p": 0.001, "pairs": 40,
 //	     "unscored": 1, "least": 0.06, "most": 0.1}
 //	  ]
 //	}
 //
-// diff is the mean of a − b over documents, low and high its interval, p that of the
+// diff is the mean of a − b over documents, low and high its interval of a level, p that of the
 // planned test; least and most are the difference if the unscored answers were as bad
 // or as good for a as possible. Numbers that do not exist are null, as are those of comparisons
 // with fewer than five pairs or too many answers without a score. A key simulated lists the arms whose
@@ -36,6 +37,7 @@ package blind
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed" // the instructions
 	"encoding/json"
 	"errors"
@@ -667,6 +669,7 @@ func (k *Kit) Finish(comparisons []analyse.BlindComparison, simulated []string) 
 		if err := e.Decode(&b); err != nil {
 			return analyse.BlindFile{}, err
 		}
+		r.BeganAt = cmp.Or(r.BeganAt, e.At)
 		if settings != "" && b.Settings != settings {
 			r.Restarted++
 		}

@@ -626,11 +626,14 @@ func (b Book) Others(run Entry[TestRun]) []Entry[TestRun] {
 	return slices.DeleteFunc(slices.Clone(b.Tests), func(t Entry[TestRun]) bool { return t.Seq == run.Seq || len(t.Data.Shared(run.Data)) == 0 })
 }
 
-// Shared lists the arms of a run that another one has by name or content.
+// Shared lists the arms of a run that another one has by content or, which it says, by name alone.
 func (t TestRun) Shared(other TestRun) (ids []string) {
 	for _, a := range t.Arms {
-		if slices.ContainsFunc(other.Arms, func(b Arm) bool { return a.ID == b.ID || a.Hash == b.Hash }) {
+		switch {
+		case slices.ContainsFunc(other.Arms, func(b Arm) bool { return a.Hash == b.Hash }):
 			ids = append(ids, a.ID)
+		case slices.ContainsFunc(other.Arms, func(b Arm) bool { return a.ID == b.ID }):
+			ids = append(ids, a.ID+" by name alone")
 		}
 	}
 	return ids

@@ -273,11 +273,29 @@ func (s *Subject) budget(ctx context.Context, db *store.DB, book Book, now time.
 	cycles := s.Cycles()
 	revisions, _ := book.Of(s.Owner())
 	cycles.Used = float64(len(revisions))
-	list := []analyse.Used{cycles, {Name: "days", Used: days, Allowed: limit(b.Days)}, {Name: "cost in US dollars", Used: math.Round(cost*1e4) / 1e4, Allowed: b.Cost}}
-	if calls > 0 {
-		list[2].Note = text.Plural(calls, "call", "calls") + " of unknown cost not counted"
+	list := []analyse.Used{cycles, {Name: "days", Used: days, Allowed: limit(b.Days)}, {Name: inDollars, Allowed: b.Cost}}
+	return WithRun(list, eval.Spent{Cost: cost, Unpriced: calls}), nil
+}
+
+// inDollars is the name of what was spent.
+const inDollars = "cost in US dollars"
+
+// WithRun is a budget of which a run spent more.
+func WithRun(budget []analyse.Used, spent eval.Spent) []analyse.Used {
+	list := slices.Clone(budget)
+	for i := range list {
+		u := &list[i]
+		if u.Name != inDollars {
+			continue
+		}
+		u.Used = math.Round((u.Used+spent.Cost)*1e4) / 1e4
+		before := 0 // calls of unknown cost
+		_, _ = fmt.Sscan(u.Note, &before)
+		if n := before + spent.Unpriced; n > 0 {
+			u.Note = text.Plural(n, "call", "calls") + " of unknown cost not counted"
+		}
 	}
-	return list, nil
+	return list
 }
 
 // Cycles is the budget of revision cycles, with none used yet.

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/dataset"
@@ -43,7 +44,7 @@ func Of(book Book, r *store.Run) *analyse.Discipline {
 		d.Problem = "the ledger beside the study has no entry of this TEST run: it was moved or removed, and nothing shows what was registered"
 		return d
 	}
-	d.Budget = entry.Data.Budget
+	d.Budget = slices.Clone(entry.Data.Budget)
 	for _, t := range book.Others(entry) {
 		d.Others = append(d.Others, analyse.OtherTest{Study: t.Data.Study, Run: t.Data.Run, Date: Day(t.At), Entry: t.Seq, Arms: t.Data.Shared(entry.Data)})
 	}
@@ -65,6 +66,9 @@ func (s *Subject) RecordBlind(file, by string) (r analyse.BlindResult, err error
 	if err := read.Check(); err != nil {
 		return r, fmt.Errorf("%s: %w", file, err)
 	}
+	if _, err := time.Parse(time.RFC3339Nano, r.BeganAt); r.BeganAt != "" && (err != nil || !strings.HasSuffix(r.BeganAt, "Z")) {
+		return r, fmt.Errorf("%s: began_at is %q: want a time in UTC, such as 2026-11-20T10:04:05Z", file, r.BeganAt)
+	}
 	for i, c := range r.Comparisons {
 		m, ok := s.Compares(c.A, c.B, c.Metric)
 		if !ok {
@@ -76,20 +80,37 @@ func (s *Subject) RecordBlind(file, by string) (r analyse.BlindResult, err error
 		}
 	}
 	mine := s.Owner()
-	return r, s.write(by, func(desk *Desk) error {
+	err = s.write(by, func(desk *Desk) error {
 		if len(desk.Book.kits(mine, r.Kit)) == 0 {
 			return NotAllowed("the result is of the kit with SHA-256 %s, which the ledger %s does not have: a result counts if it is of a kit that `scruple blind build` made of this study, unchanged", r.Kit, desk.Book.Path)
 		}
-		if !slices.ContainsFunc(of(desk.Book.Commitments, mine), func(c Entry[Commitment]) bool { return c.Data.Data == r.Data }) {
-			return NotAllowed("the result is of data with SHA-256 %s, to which nobody committed: record the hash that the outsider sent before the run with `scruple blind commitment`", r.Data)
+		commitments := of(desk.Book.Commitments, mine)
+		first := slices.IndexFunc(commitments, func(c Entry[Commitment]) bool { return c.Data.Data == r.Data })
+		if first < 0 {
+			began := ""
+			if r.BeganAt != "" {
+				began = ", which began at " + r.BeganAt + ","
+			}
+			return NotAllowed("the result is of data with SHA-256 %s, to which nobody committed: only a commitment that `scruple blind commitment` recorded before the run%s makes a result count", r.Data, began)
 		}
 		for _, e := range of(desk.Book.Blind, mine) {
 			if e.Data.Result.Data == r.Data {
 				return NotAllowed("the result of these data is entry %d of the ledger already: a blind validation runs once", e.Seq)
 			}
 		}
-		return desk.Add(Blind{mine, r})
+		err := desk.Add(Blind{mine, r})
+		r = committed(r, commitments[first].At)
+		return err
 	})
+	return r, err
+}
+
+// committed is a result whose commitment was recorded at a time.
+func committed(r analyse.BlindResult, at string) analyse.BlindResult {
+	recorded, errRecorded := time.Parse(time.RFC3339Nano, at)
+	began, errBegan := time.Parse(time.RFC3339Nano, r.BeganAt)
+	r.CommittedAt, r.Late = at, errRecorded == nil && errBegan == nil && recorded.After(began)
+	return r
 }
 
 // RecordKit appends a kit that is made of the study to its ledger, once with the same arms.
@@ -157,6 +178,8 @@ func BlindResults(book Book, study Owner, treatment []eval.Part) (list []analyse
 			list = append(list, analyse.BlindResult{By: e.Data.Who, Data: e.Data.Data, Committed: Day(e.At)})
 		case list[i].Committed != "":
 			list[i].Withdrawn = cmp.Or(e.Data.Withdrawn, list[i].Withdrawn)
+		case e.Data.Withdrawn == "":
+			list[i] = committed(list[i], e.At)
 		}
 	}
 	return list

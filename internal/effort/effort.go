@@ -54,6 +54,7 @@ func Offered(primary eval.Metric, replicates int) []eval.Metric {
 		m.Pooling, m.Estimate = eval.ByEstimator, estimate
 		return m
 	}
+	priced := func(m eval.Metric) eval.Metric { m.Priced = true; return m }
 	judged := func(m eval.Metric) eval.Metric { // as the primary metric is
 		if m.Judge = primary.Judge; m.Judge.Judged() {
 			m.Judge = eval.JudgeElse
@@ -61,7 +62,7 @@ func Offered(primary eval.Metric, replicates int) []eval.Metric {
 		return m
 	}
 	list := []eval.Metric{
-		of(Cost, "Cost", "What the calls of an answer cost, in US dollars. Calls of judges are not in it, and answers from another run have the cost that they had there.", "sum of the calls, by tokens and price"),
+		priced(of(Cost, "Cost", "What the calls of an answer cost, in US dollars. Calls of judges are not in it, and answers from another run have the cost that they had there.", "sum of the calls, by tokens and price")),
 		of(Latency, "Latency", "Seconds that an answer took: the sum of its calls, of each the attempt that succeeded.", "sum of the calls"),
 		of(Calls, "Calls", "Calls of an answer, without those of judges.", "count"),
 		of(TokensIn, "Input tokens", "Input tokens of an answer, cached ones included.", "sum of the calls"),
@@ -70,7 +71,7 @@ func Offered(primary eval.Metric, replicates int) []eval.Metric {
 		estimated(of(latency95, "Latency, 95 %", "Seconds within which 95 % of the answers came.", "the value at place ⌈0.95 n⌉"), quantile(95)),
 	}
 	if primary.HigherIsBetter && primary.Min == 0 && primary.Estimate == nil {
-		list = append(list, estimated(judged(of(costPerPoint, "Cost per point", "US dollars for one point of "+primary.Title+": a right answer, if it is right or wrong.", "sum of costs / sum of scores")), perPoint))
+		list = append(list, estimated(judged(priced(of(costPerPoint, "Cost per point", "US dollars for one point of "+primary.Title+": a right answer, if it is right or wrong.", "sum of costs / sum of scores"))), perPoint))
 	}
 	if !primary.Binary || replicates < 2 {
 		return list

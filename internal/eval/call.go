@@ -425,6 +425,7 @@ type Call struct {
 	Attempts  int       // requests sent for this answer, the first included
 	Sent      []Attempt // the requests, oldest first; earlier formats of stores have none
 	CostUSD   float64   // NaN if the price is unknown
+	Prices    string    // by which CostUSD counts: a [Price] a line; "" if it is unknown
 	LatencyMS float64   // of the last attempt
 	// Stale is whether its trial no longer asks it, because what the request depends on
 	// changed, or because a judge's answer could not be read and was asked for again.
@@ -486,8 +487,9 @@ type Taken struct {
 	CostUSD             float64 // NaN if the price of a call is unknown
 	Seconds             float64 // the sum of the latencies
 	TokensIn, TokensOut int
-	Uncounted           bool // a call does not say how many tokens it took
-	Given               bool // the answer is from a file, which does not say what it took
+	Uncounted           bool   // a call does not say how many tokens it took
+	Given               bool   // the answer is from a file, which does not say what it took
+	Prices              string // as of a [Call]
 	// Call is the journal's number of the last of the calls, of an answer that is taken.
 	Call int64
 	Run  int64 // the journal's number of its run

@@ -104,6 +104,7 @@ type Metric struct {
 	Binary         bool   // every fraction counts yes-or-no outcomes, k of n: intervals are those of proportions
 	Unit           string // what the units of its scores are, such as "edge", if they are the same for many items and are added up
 	Emits          bool   // the denominator counts what an answer says: it may have some where others have none
+	Priced         bool   // it counts US dollars by the prices of models
 	Counts         bool   // every score is a number of events without a bound: upper limits allow for several in a case
 	// Estimate computes the metric from rows (kappa, AUROC, calibration error);
 	// nil for fractions. It is pure, must not keep or change the rows, and

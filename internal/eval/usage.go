@@ -1,5 +1,7 @@
 package eval
 
+import "strings"
+
 // ArmCalls sums the calls of an arm in one stage.
 type ArmCalls struct {
 	Arm       string
@@ -79,6 +81,31 @@ type ArmLatency struct {
 type ArmVersion struct {
 	Arm, Version string
 	Calls        int
+}
+
+// A Price is what tokens of one model cost.
+type Price struct {
+	Model string `json:"model"` // its id in the study, its provider and its name
+	Price string `json:"price"` // for a million tokens
+}
+
+// String is the price as a line of [Call.Prices].
+func (p Price) String() string { return p.Model + "\t" + p.Price }
+
+// PricesOf are the prices that the lines say.
+func PricesOf(lines string) (list []Price) {
+	for line := range strings.Lines(lines) {
+		model, price, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		list = append(list, Price{model, price})
+	}
+	return list
+}
+
+// An ArmPrice counts the calls of an arm at one price.
+type ArmPrice struct {
+	Arm string
+	Price
+	Calls int
 }
 
 // SimulatedVersion begins the model version of every simulated answer, whatever

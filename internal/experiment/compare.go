@@ -274,6 +274,10 @@ func (c *runComparison) judges(ctx context.Context, q *analyse.Question) (from a
 		for _, p := range plan.Readable(settings) {
 			parts[i][p.Name], judge = p.Value, true
 		}
+		for _, v := range sums.Prices() {
+			v.Arm = c.name(i, v.Arm)
+			from.Prices = append(from.Prices, v) // also of arms that are not compared
+		}
 		for _, of := range []struct {
 			versions []eval.ArmVersion
 			to       *[]eval.ArmVersion

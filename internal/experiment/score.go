@@ -108,7 +108,7 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 	}
 	r.addTradeOff(analysis)
 	analysis.Warnings = append(analysis.Warnings, r.Unused...)
-	if err := r.addFromOutside(ctx, analysis); err != nil {
+	if err := r.addFromOutside(ctx, analysis, progress.Spent); err != nil {
 		return Result{}, err
 	}
 	result := Result{Analysis: analysis, Verdict: r.decide(analysis), basis: r.basis(), looked: append(fresh, looked...)}
@@ -236,7 +236,7 @@ func (r *Run) sources(ctx context.Context, scorer eval.Scorer, sums store.CallSu
 			return from, err
 		}
 	}
-	from.Calls, from.Versions, from.JudgedBy = sums.ByArm(), sums.Versions(), sums.JudgedBy()
+	from.Calls, from.Versions, from.JudgedBy, from.Prices = sums.ByArm(), sums.Versions(), sums.JudgedBy(), sums.Prices()
 	stored := &reader{ctx: ctx, run: r.Record}
 	if sums.Cut() {
 		from.Cuts = slices.DeleteFunc(read(stored, r.db.Cuts), func(c eval.ArmCuts) bool { return c.Stage == eval.StageEmbed })
@@ -363,11 +363,11 @@ func (result Result) refresh(r *store.Run) error {
 	if d == nil {
 		return nil
 	}
-	if was := result.Analysis.Discipline; was != nil && d.Budget == nil {
+	if was := result.Analysis.Discipline; was != nil && was.Budget != nil { // with the run's own costs
 		d.Budget = slices.Clone(was.Budget)
-		for i := range d.Budget { // cycles of a DEV run
-			d.Budget[i].Used = float64(len(d.Revisions))
-		}
+	}
+	if len(d.Budget) > 0 { // cycles are the first
+		d.Budget[0].Used = float64(len(d.Revisions))
 	}
 	result.Analysis.Discipline = d
 	result.Verdict.Witness(d)
@@ -376,7 +376,7 @@ func (result Result) refresh(r *store.Run) error {
 
 // addFromOutside adds to an analysis what does not come from the scores of the run:
 // the ledger, the run that is replicated, and blind validations.
-func (r *Run) addFromOutside(ctx context.Context, a *analyse.Analysis) error {
+func (r *Run) addFromOutside(ctx context.Context, a *analyse.Analysis, spent eval.Spent) error {
 	a.Agreements = r.Agreements
 	if discipline.SplitOf(r.Record) == study.SplitDev {
 		a.Discipline = &analyse.Discipline{Budget: []analyse.Used{r.Cycles()}}
@@ -384,41 +384,8 @@ func (r *Run) addFromOutside(ctx context.Context, a *analyse.Analysis) error {
 	if err := (Result{Analysis: a}).refresh(r.Record); err != nil {
 		return err
 	}
+	if d := a.Discipline; d != nil && d.Registration != nil {
+		d.Budget = discipline.WithRun(d.Budget, spent)
+	}
 	return r.replicate(ctx, r.db, a)
-}
-
-// Replicated returns the run that the study replicates, nil if there is none: the
-// newest TEST run of the study of that name, or its newest run.
-func (x *Experiment) Replicated(ctx context.Context, db *store.DB) (*store.Run, error) {
-	name := x.Study.ReplicationOf
-	if name == "" {
-		return nil, nil
-	}
-	earlier, err := db.Run(ctx, name)
-	for _, split := range []string{study.SplitTest, ""} {
-		if errors.Is(err, store.ErrNotFound) {
-			earlier, err = db.LastRun(ctx, name, split)
-		}
-	}
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
-	}
-	return earlier, err
-}
-
-// replicate compares an analysis with the run that the study replicates, as it is now.
-func (x *Experiment) replicate(ctx context.Context, db *store.DB, a *analyse.Analysis) error {
-	a.Replications = nil
-	earlier, err := x.Replicated(ctx, db)
-	if err != nil || earlier == nil || a.Run.Exploratory() {
-		return err
-	}
-	kept, err := Kept(ctx, db, earlier)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return nil
-	case err == nil:
-		a.Replicate(kept.Analysis)
-	}
-	return err
 }

@@ -334,6 +334,9 @@ func (r Rule) evaluate(v view) (state State, values []Used, reason string) {
 func (r Rule) explain(a *analyse.Analysis, c *Condition) {
 	v := view{Analysis: a}
 	for _, x := range r.calls {
+		if said := x.read(v, x.args).about.caveat; said != "" {
+			c.Warnings = with(c.Warnings, "compares other arms: "+said)
+		}
 		for i := range c.Values {
 			u := &c.Values[i]
 			if u.Name != x.String() {

@@ -481,6 +481,10 @@ func (r Rule) byJudge(a *analyse.Analysis, c *Condition) {
 		c.State, c.Reason = Undecided, said
 		return
 	}
+	if said := r.pricesDiffer(a); said != "" && c.State != Undecided {
+		c.State, c.Reason = Undecided, said
+		return
+	}
 	if c.State == Undecided || c.Kind == Outcome && c.State == Fail {
 		return
 	}
@@ -578,6 +582,20 @@ func (r Rule) judgesDiffer(a *analyse.Analysis) string {
 		if k.JudgesDiffer != "" {
 			return fmt.Sprintf("%s: let one judge judge %s and %s", k.JudgesDiffer, p[0], p[1])
 		}
+	}
+	return ""
+}
+
+// pricesDiffer says that the rule reads costs at several prices of one model.
+func (r Rule) pricesDiffer(a *analyse.Analysis) string {
+	var read []analyse.Estimate
+	for _, e := range a.Estimates {
+		if len(e.Prices) > 0 && r.readsEstimate(e) {
+			read = append(read, e)
+		}
+	}
+	if said := analyse.PricesDiffer(read...); said != "" {
+		return said + ": " + analyse.OnePrice
 	}
 	return ""
 }

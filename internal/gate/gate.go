@@ -44,6 +44,7 @@ type figure struct {
 type about struct {
 	n, clusters int
 	assumes     string
+	caveat      string // what a reader is to know, whatever the result
 }
 
 // A view is how a rule reads an analysis.
@@ -230,7 +231,7 @@ var (
 	estimates = subject[analyse.Estimate]{names: []string{"arm", "metric"}, missing: "no such estimate",
 		find:  func(v view, names []string) (analyse.Estimate, bool) { return v.Estimate(names[0], names[1]) },
 		note:  func(e analyse.Estimate) string { return strings.Join(e.Warnings, "; ") },
-		about: func(e analyse.Estimate) about { return about{e.Items, e.Clusters, e.Assumes} }, of: "items", gaps: call.ofEstimates,
+		about: func(e analyse.Estimate) about { return about{n: e.Items, clusters: e.Clusters, assumes: e.Assumes} }, of: "items", gaps: call.ofEstimates,
 		ends:  func(e analyse.Estimate) (low, high analyse.Number) { return e.Low, e.High },
 		level: nominal[analyse.Estimate]}
 	pairs = subject[analyse.Comparison]{names: []string{"arm a", "arm b", "metric"}, missing: "no such comparison",
@@ -243,7 +244,7 @@ var (
 			}
 			return strings.Join(c.Warnings, "; ")
 		},
-		about: func(c analyse.Comparison) about { return about{c.Pairs, c.Clusters, c.Assumes} }, of: "pairs", gaps: call.ofComparisons,
+		about: func(c analyse.Comparison) about { return about{n: c.Pairs, clusters: c.Clusters, assumes: c.Assumes} }, of: "pairs", gaps: call.ofComparisons,
 		ends: func(c analyse.Comparison) (low, high analyse.Number) { return c.Low, c.High },
 		level: func(v view, c analyse.Comparison) (float64, bool) {
 			return 1 - v.Study.Alpha, float64(c.Level) > 1-v.Study.Alpha+1e-9
@@ -254,7 +255,7 @@ var (
 			return v.Replication(names[0], names[1], names[2], nil)
 		},
 		note:  func(r analyse.Replication) string { return r.Warning },
-		about: func(r analyse.Replication) about { return about{n: min(r.Pairs[0], r.Pairs[1])} }, of: "pairs", gaps: call.ofChanges, // pairs of the smaller run
+		about: func(r analyse.Replication) about { return about{n: min(r.Pairs[0], r.Pairs[1]), caveat: r.OtherModels} }, of: "pairs", gaps: call.ofChanges, // pairs of the smaller run
 		ends:  func(r analyse.Replication) (low, high analyse.Number) { return r.EquivLow, r.EquivHigh },
 		level: func(v view, _ analyse.Replication) (float64, bool) { return 1 - 2*v.Study.Alpha, false }}
 	outside = subject[*analyse.Analysis]{outside: true, apart: true, find: func(v view, _ []string) (*analyse.Analysis, bool) { return v.Analysis, true }}
@@ -328,6 +329,8 @@ func ofBlind(v view, names []string, better func(a, b analyse.Number) bool) (bes
 		c, has := b.Comparison(names[0], names[1], names[2])
 		switch {
 		case b.Withdrawn != "":
+		case b.Late:
+			why = "the blind validation " + b.String()
 		case b.OfOthers(names[:2]):
 			why = fmt.Sprintf("the blind validation %s; restore the arms, or validate them with a kit that `scruple blind build` makes of them", b)
 		case !has && b.Committed+b.Unread != "":
@@ -350,7 +353,7 @@ func blind(name, doc string, better func(a, b analyse.Number) bool) function {
 		lacking: func(v view, names []string) string { _, _, why := ofBlind(v, names, better); return why },
 		about:   func(c analyse.BlindComparison) about { return about{n: c.Pairs} }, of: "pairs", gaps: call.ofBlind,
 		ends:  func(c analyse.BlindComparison) (low, high analyse.Number) { return c.Low, c.High },
-		level: func(view, analyse.BlindComparison) (float64, bool) { return 0, false }} // the level is the outsider's
+		level: func(_ view, c analyse.BlindComparison) (float64, bool) { return float64(c.Level), false }} // the level is the outsider's
 	return s.result(name, doc, func(c analyse.BlindComparison) analyse.Number { return c.Diff })
 }
 
@@ -455,7 +458,7 @@ var functions = func() []function {
 				}
 				return 0
 			}),
-			outside.number("blind_runs", "number of blind validations by outsiders that have numbers of arms as they are now", func(a *analyse.Analysis) (n analyse.Number) {
+			outside.number("blind_runs", "number of blind validations by outsiders that have numbers of arms as they are now, on data committed to before", func(a *analyse.Analysis) (n analyse.Number) {
 				for _, b := range a.Blind {
 					if b.Unread != "" {
 						return analyse.Undefined()

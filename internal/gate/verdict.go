@@ -256,6 +256,8 @@ func TrendOf(a *analyse.Analysis) Trend {
 			verdict = Regressed
 		case analyse.OtherJudge:
 			verdict, why = NotComputed, c.JudgesDiffer
+		case analyse.OtherPrice:
+			verdict, why = NotComputed, c.PricesDiffer
 		case analyse.NotTested, analyse.NotCompared:
 			verdict, why = NotComputed, string(found)
 		}

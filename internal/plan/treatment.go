@@ -176,11 +176,27 @@ func JudgeParts(treatment []eval.Part) (parts []eval.Part) {
 		}
 	}
 	for _, p := range treatment {
-		id, isModel := strings.CutPrefix(p.Name, "model ")
-		if i := strings.LastIndex(id, "."); i >= 0 {
-			id = strings.TrimSuffix(id[:i], ".reasoning")
-		}
+		id, isModel := modelOf(p)
 		if names(p) || isModel && slices.Contains(judges, id) {
+			parts = append(parts, eval.Part{Name: p.Name, Value: eval.WithoutPort(p.Value)})
+		}
+	}
+	return parts
+}
+
+// modelOf returns the id of the model of which a part of a treatment is a setting.
+func modelOf(p eval.Part) (id string, isModel bool) {
+	id, isModel = strings.CutPrefix(p.Name, "model ")
+	if i := strings.LastIndex(id, "."); i >= 0 {
+		id = strings.TrimSuffix(id[:i], ".reasoning")
+	}
+	return id, isModel
+}
+
+// ModelParts returns the parts of a treatment that are settings of a model, without the ports of servers.
+func ModelParts(treatment []eval.Part, model string) (parts []eval.Part) {
+	for _, p := range Readable(treatment) {
+		if id, isModel := modelOf(p); isModel && id == model {
 			parts = append(parts, eval.Part{Name: p.Name, Value: eval.WithoutPort(p.Value)})
 		}
 	}

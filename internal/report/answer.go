@@ -106,6 +106,8 @@ func (b *builder) sentence(c analyse.Comparison) answer {
 	switch f {
 	case analyse.OtherJudge:
 		a.Text = "No verdict on " + c.A + " and " + c.B + on + ", since " + c.JudgesDiffer + ": the difference is " + evidence
+	case analyse.OtherPrice:
+		a.Text = "No verdict on " + c.A + " and " + c.B + on + ", since " + c.PricesDiffer + ": the difference is " + evidence
 	case analyse.NotCompared:
 		a.Text = c.A + " and " + c.B + " could not be compared" + on + ": " + strings.Join(comparisonReasons(c), "; ")
 		a.Notes = nil

@@ -440,7 +440,7 @@ func (b *builder) replications() *table {
 		}
 		t.add(cell{Text: r.A + minusBetween + r.B + in, Tags: b.simulatedIn(r.A, r.B)}, words(m.Title+arrow(m)),
 			words(s.Value(r.Earlier, true)), words(s.Value(r.Here, true)), change,
-			cell{Text: s.Interval(r.EquivLow, r.EquivHigh, true), Refs: t.Notes.refs(nonEmpty(r.Warning, r.Unblinded))}, words(say.Count(r.Pairs[0])+", "+say.Count(r.Pairs[1])))
+			cell{Text: s.Interval(r.EquivLow, r.EquivHigh, true), Refs: t.Notes.refs(nonEmpty(r.Warning, r.OtherModels, r.Unblinded))}, words(say.Count(r.Pairs[0])+", "+say.Count(r.Pairs[1])))
 	}
 	t.Legend = []string{"Differences on the items of the earlier run and of this one, which are different items. If the interval of the change lies within ±m, two one-sided tests show that the difference changed by less than m. Its level is " + gate.Percent(2*b.a.Study.Alpha) + say.NBSP + "% or more."}
 	return t
@@ -448,15 +448,30 @@ func (b *builder) replications() *table {
 
 func (b *builder) blindResults() *table {
 	t := newTable("Blind validations by outsiders", "By", "Data, SHA-256", "A "+say.Minus+" B", "Metric", ".Difference", ">Pairs", ".p")
+	before := true
 	for _, r := range b.a.Blind {
 		by := words(r.By)
+		switch {
+		case len(r.Comparisons) == 0:
+		case r.BeganAt == "" || r.CommittedAt == "":
+			before = false
+		case r.Late:
+			before = false
+			by.Refs = t.Notes.refs([]string{"not counted: the commitment was recorded after the run began, " + r.Order()})
+		default:
+			by.Refs = t.Notes.refs([]string{"commitment " + r.Order()})
+		}
 		if len(r.Simulated) > 0 {
 			by.Tags = []string{tagSimulated}
 		}
 		for _, c := range r.Comparisons {
 			m := b.metric(c.Metric)
 			s := m.Scale()
-			diff := cell{Text: s.Value(c.Diff, true), Detail: []string{s.Interval(c.Low, c.High, true)}}
+			interval := s.Interval(c.Low, c.High, true)
+			if c.Level > 0 && c.Low.Defined() {
+				interval = gate.Percent(1-float64(c.Level)) + say.NBSP + "% CI " + interval
+			}
+			diff := cell{Text: s.Value(c.Diff, true), Detail: []string{interval}}
 			if c.Unscored > 0 {
 				diff.Detail = append(diff.Detail, "with missing scores "+s.Interval(c.Least, c.Most, true))
 			}
@@ -464,7 +479,11 @@ func (b *builder) blindResults() *table {
 				number(c.Pairs), words(say.P(c.P, b.a.Study.Alpha)))
 		}
 	}
-	t.Legend = []string{"Aggregates alone, as outsiders reported them: their data were committed to by the hash before the run, and nobody else saw them."}
+	legend := "Aggregates alone, as outsiders reported them: nobody else saw their data."
+	if before {
+		legend = "Aggregates alone, as outsiders reported them: their data were committed to by the hash before the run, and nobody else saw them."
+	}
+	t.Legend = []string{legend}
 	return t
 }
 

@@ -108,7 +108,7 @@ func (s *screen) briefAnswers(b *builder) {
 		said[b.found(c)]++
 	}
 	var parts []string
-	for _, f := range []analyse.Finding{analyse.Better, analyse.Worse, analyse.NoEvidence, analyse.OtherJudge, analyse.NotTested, analyse.NotCompared} {
+	for _, f := range []analyse.Finding{analyse.Better, analyse.Worse, analyse.NoEvidence, analyse.OtherJudge, analyse.OtherPrice, analyse.NotTested, analyse.NotCompared} {
 		if n := said[f]; n > 0 {
 			parts = append(parts, say.Count(n)+" "+string(f))
 		}
@@ -142,7 +142,7 @@ func (b *builder) bestFirst(list []analyse.Comparison) {
 			baseline[arm.ID] = 1
 		}
 	}
-	order := map[analyse.Finding]int{analyse.Better: 0, analyse.NotTested: 1, analyse.NoEvidence: 1, analyse.OtherJudge: 1, analyse.Worse: 2, analyse.NotCompared: 3}
+	order := map[analyse.Finding]int{analyse.Better: 0, analyse.NotTested: 1, analyse.NoEvidence: 1, analyse.OtherJudge: 1, analyse.OtherPrice: 1, analyse.Worse: 2, analyse.NotCompared: 3}
 	metrics := factors(list, func(c analyse.Comparison) string { return c.Metric })
 	slices.SortStableFunc(list, func(x, y analyse.Comparison) int {
 		mx, my := b.metric(x.Metric), b.metric(y.Metric)

@@ -372,9 +372,12 @@ func (e *Engine) answer(call *eval.Call, m *connection, response eval.Response, 
 		call.Sent[len(call.Sent)-1].Ended = true
 	}
 	call.Response, call.CostUSD = response, costOf(m, response.Usage)
+	if response.Usage.CostUSD == nil {
+		call.Prices = m.Prices
+	}
 	m.line.heard(true)
 	if t := response.Taken; t != nil { // it was paid in its run
-		call.CostUSD, call.LatencyMS, call.Source, call.SourceNumber = t.CostUSD, 1000*t.Seconds, t.Call, t.Run
+		call.CostUSD, call.Prices, call.LatencyMS, call.Source, call.SourceNumber = t.CostUSD, t.Prices, 1000*t.Seconds, t.Call, t.Run
 		if t.Given {
 			call.Provider += eval.OfOutputs
 		}

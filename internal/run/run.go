@@ -87,6 +87,8 @@ type Model struct {
 	// Cost returns the cost of an answer by its tokens, NaN if the price is unknown. It is nil of
 	// a program: its answers say themselves what they took, or it is not known.
 	Cost func(eval.Usage) float64
+	// Prices are those by which Cost counts, see [eval.Call]; "": unknown.
+	Prices string
 	// Stored is whether answers are read and not asked for: that costs nothing and sends no request.
 	Stored bool
 	// Reuse is whether answers of other runs, and of trials that left the plan, to the

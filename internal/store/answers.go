@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 )
@@ -146,7 +147,12 @@ func (a *Answers) Get(ctx context.Context, item string, replicate int) (o eval.O
 	if taken, err = first(a.db.taken(ctx, oneTrial, a.run, id), ofTrial, item, replicate, a.run.ID); err != nil {
 		return o, "", taken, err
 	}
-	taken.Call, taken.Run = last.Call, a.run.N
+	prices, err := all[string](ctx, a.db, `SELECT DISTINCT c.prices FROM trials t JOIN calls c ON c.trial = t.id
+		WHERE `+oneTrial+` AND c.stage = 'run' AND c.error_kind = '' AND c.prices <> ''`+inForce+` ORDER BY 1`, a.run, id)
+	if err != nil {
+		return o, "", taken, err
+	}
+	taken.Call, taken.Run, taken.Prices = last.Call, a.run.N, strings.Join(prices, "\n")
 	j, err := first(a.db.outcomes(ctx, oneTrial, a.run, id), ofTrial, item, replicate, a.run.ID)
 	return j.Outcome, last.Version, taken, err
 }

@@ -16,6 +16,7 @@ type CallSums []callSum
 // or that failed.
 type callSum struct {
 	Model, Version string
+	Prices         string
 	Program        bool // a program was asked, not a model
 	Answered       bool
 	eval.ArmCalls
@@ -29,15 +30,15 @@ type callSum struct {
 // reading the rows.
 func (db *DB) CallSums(ctx context.Context, run *Run) (CallSums, error) {
 	return all[callSum](ctx, db, `SELECT s.*, f.item, f.arm, f.replicate FROM (
-		SELECT model, model_version, program, answered, arm, stage, count(*), coalesce(sum(CASE WHEN attempts > sent THEN attempts ELSE sent END - 1) FILTER (WHERE attempts > 1 OR sent > 1), 0), sum(input_tokens), sum(output_tokens),
+		SELECT model, model_version, prices, program, answered, arm, stage, count(*), coalesce(sum(CASE WHEN attempts > sent THEN attempts ELSE sent END - 1) FILTER (WHERE attempts > 1 OR sent > 1), 0), sum(input_tokens), sum(output_tokens),
 			sum(cached_tokens), sum(reasoning_tokens), total(cost_usd), count(*) FILTER (WHERE cost_usd IS NULL AND answered), count(*) FILTER (WHERE usage_flags & 4 <> 0),
 			`+uncounted+`, count(*) FILTER (WHERE stop = 'other'),
 			count(source), total(CASE WHEN source IS NULL THEN 0 ELSE cost_usd END), count(*) FILTER (WHERE cut) > 0, count(adapted) > 0, min(place) AS place
-		FROM (SELECT t.arm, t.place, c.stage, c.model, c.model_version, c.provider IN ('exec', 'http') AS program, c.error_kind = '' AS answered, c.attempts, (SELECT count(*) FROM attempts a
+		FROM (SELECT t.arm, t.place, c.stage, c.model, c.model_version, c.prices, c.provider IN ('exec', 'http') AS program, c.error_kind = '' AS answered, c.attempts, (SELECT count(*) FROM attempts a
 				WHERE a.trial = c.trial AND a.stage = c.stage AND a.step = c.step) AS sent, c.input_tokens, c.output_tokens, c.cached_tokens, c.reasoning_tokens,
 				c.cost_usd, c.usage_flags, c.stop, c.source, c.adapted, c.adapted LIKE ? AS cut
 			FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+inForce+` AND c.stage <> 'embed') AS c
-		GROUP BY arm, stage, model, model_version, program, answered) AS s JOIN trials f ON f.run = ? AND f.place = s.place ORDER BY s.arm, s.stage, s.model, s.model_version, s.program, s.answered`,
+		GROUP BY arm, stage, model, model_version, prices, program, answered) AS s JOIN trials f ON f.run = ? AND f.place = s.place ORDER BY s.arm, s.stage, s.model, s.model_version, s.prices, s.program, s.answered`,
 		modelText("%"+eval.CutNote+"%"), run, run)
 }
 
@@ -71,6 +72,27 @@ func (sums CallSums) JudgeVersions() []eval.ArmVersion {
 func (sums CallSums) JudgedBy() []eval.ArmVersion {
 	models := slices.DeleteFunc(slices.Clone(sums), func(s callSum) bool { return s.Program })
 	return models.count(eval.StageJudge, func(s callSum) string { return s.Arm })
+}
+
+// Prices counts the answered calls of each arm by the prices of what they cost, ordered by arm, model
+// and price.
+func (sums CallSums) Prices() (list []eval.ArmPrice) {
+	calls := map[eval.ArmPrice]int{}
+	for _, s := range sums {
+		for _, p := range eval.PricesOf(s.Prices) {
+			if s.Stage == eval.StageRun && s.Answered {
+				calls[eval.ArmPrice{Arm: s.Arm, Price: p}] += s.Calls
+			}
+		}
+	}
+	for p, n := range calls {
+		p.Calls = n
+		list = append(list, p)
+	}
+	slices.SortFunc(list, func(a, b eval.ArmPrice) int {
+		return cmp.Or(cmp.Compare(a.Arm, b.Arm), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Price.Price, b.Price.Price))
+	})
+	return list
 }
 
 func (sums CallSums) count(stage eval.Stage, name func(callSum) string) []eval.ArmVersion {
@@ -150,7 +172,7 @@ func (db *DB) Taken(ctx context.Context, run *Run) iter.Seq2[eval.Taken, error] 
 func (db *DB) taken(ctx context.Context, where string, args ...any) iter.Seq2[eval.Taken, error] {
 	const ofFiles = `c.provider IN ('outputs', 'run` + eval.OfOutputs + `')`
 	return rows[eval.Taken](ctx, db, `SELECT t.item, t.arm, t.replicate, count(c.id), CASE WHEN count(*) FILTER (WHERE c.cost_usd IS NULL AND c.error_kind = '' OR `+ofFiles+`) = 0 THEN total(c.cost_usd) END,
-		total(c.latency_ms) / 1000, coalesce(sum(`+tokensIn+`), 0), coalesce(sum(`+tokensOut+`), 0), `+uncounted+` > 0, count(*) FILTER (WHERE `+ofFiles+`) > 0, 0, 0
+		total(c.latency_ms) / 1000, coalesce(sum(`+tokensIn+`), 0), coalesce(sum(`+tokensOut+`), 0), `+uncounted+` > 0, count(*) FILTER (WHERE `+ofFiles+`) > 0, '', 0, 0
 		FROM `+planned+`outcomes o ON o.trial = t.id LEFT JOIN calls c ON c.trial = t.id AND c.stage = 'run'`+inForce+`
 		WHERE `+where+` GROUP BY t.place, t.id ORDER BY t.place`, args...)
 }

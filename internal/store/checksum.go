@@ -49,7 +49,8 @@ func (c *checksum) add(values ...any) {
 func (c *checksum) sum() int64 { return int64(binary.BigEndian.Uint64(c.hash.Sum(nil))) }
 
 // summedColumns are the columns of a call in its checksum, in the order of
-// [callRow]. Those that are not there may change: retries add to the number of attempts.
+// [callRow]. Those that are not there may change: retries add to the number of attempts. Nor
+// are prices, which earlier formats lack, and which only say how the cost came about.
 var summedColumns = []string{"trial", "stage", "step", "key", "parts", "provider", "model", "model_version", "request_id",
 	"text", "tool_calls", "stop", "stop_reason", "refusal", "adapted", "input_tokens", "output_tokens", "cached_tokens", "cache_write_tokens",
 	"reasoning_tokens", "usage_flags", "cost_usd", "latency_ms", "error_kind", "error"}

@@ -162,7 +162,7 @@ func SharedForTest(t *testing.T, db *DB) int {
 	return n
 }
 
-// OpenOldForTest opens a database with the tables of an older format, with the column that this
+// OpenOldForTest opens a database with the tables of an older format, with the columns that this
 // version writes beside them, until [DB.CloseOldForTest].
 func OpenOldForTest(t *testing.T, address string, version int64) *DB {
 	t.Helper()
@@ -181,7 +181,7 @@ func OpenOldForTest(t *testing.T, address string, version int64) *DB {
 		_, err = p.UpTo(t.Context(), version)
 	}
 	if err == nil {
-		_, err = db.sql.ExecContext(t.Context(), `ALTER TABLE items ADD COLUMN grouped TEXT NOT NULL DEFAULT ''`)
+		_, err = db.sql.ExecContext(t.Context(), `ALTER TABLE items ADD COLUMN grouped TEXT NOT NULL DEFAULT ''; ALTER TABLE calls ADD COLUMN prices TEXT NOT NULL DEFAULT ''`)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -192,7 +192,7 @@ func OpenOldForTest(t *testing.T, address string, version int64) *DB {
 // CloseOldForTest closes it as a version of that format leaves it.
 func (db *DB) CloseOldForTest(t *testing.T) {
 	t.Helper()
-	_, err := db.sql.ExecContext(t.Context(), `ALTER TABLE items DROP COLUMN grouped`)
+	_, err := db.sql.ExecContext(t.Context(), `ALTER TABLE items DROP COLUMN grouped; ALTER TABLE calls DROP COLUMN prices`)
 	if err = errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}

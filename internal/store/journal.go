@@ -111,7 +111,7 @@ var insertions = [...]insertion{
 
 // upsertCalls never replaces a call that has an answer.
 var upsertCalls = func() insertion {
-	into := upsert("calls", strings.Join(summedColumns, ", ")+", attempts, checksum, source, source_run", 3)
+	into := upsert("calls", strings.Join(summedColumns, ", ")+", attempts, checksum, source, source_run, prices", 3)
 	into.tail += ` WHERE calls.error_kind <> ''`
 	return into
 }()
@@ -388,7 +388,7 @@ func callRow(id int64, c *eval.Call) []any {
 		costOrNull(c.CostUSD), c.LatencyMS, string(c.ErrKind), modelText(c.Err)}
 	sum := newChecksum()
 	sum.add(summed...)
-	return append(summed, c.Attempts, sum.sum(), source, sourceRun)
+	return append(summed, c.Attempts, sum.sum(), source, sourceRun, c.Prices)
 }
 
 // A toolRow is a stored tool call. The arguments are text because models may write

@@ -27,7 +27,7 @@ func (j *Journal) Lookup(ctx context.Context, t eval.Trial, stage eval.Stage, st
 
 const callColumns = `SELECT t.item, t.arm, t.replicate, c.stage, c.step, c.key, c.parts, c.provider, c.model, c.model_version,
   c.request_id, c.text, c.tool_calls, c.stop, c.stop_reason, c.refusal, c.adapted, c.input_tokens, c.output_tokens,
-  c.cached_tokens, c.cache_write_tokens, c.reasoning_tokens, c.usage_flags, c.cost_usd, c.latency_ms, c.attempts,
+  c.cached_tokens, c.cache_write_tokens, c.reasoning_tokens, c.usage_flags, c.cost_usd, c.prices, c.latency_ms, c.attempts,
   c.error_kind, c.error, c.stale, c.id, coalesce(c.source, 0), coalesce((SELECT r.id FROM runs r WHERE r.n = c.source_run), '') FROM `
 
 // planned begins a FROM clause over the trials of a plan, joined with another table
@@ -101,7 +101,7 @@ func (db *DB) calls(ctx context.Context, from string, args ...any) iter.Seq2[eva
 		err = rows.Scan(&c.Trial.Item, &c.Trial.Arm, &c.Trial.Replicate, &c.Stage, &c.Step, &c.Key, &parts, &c.Provider, &c.Model,
 			&r.ModelVersion, &r.RequestID, &r.Text, column(&tools), &r.Stop, &r.StopReason, &r.Refusal, column(&r.Adapted),
 			&r.Usage.Input, &r.Usage.Output, &r.Usage.Cached, &r.Usage.CacheWrite, &r.Usage.Reasoning, &flags,
-			column(&c.CostUSD), &c.LatencyMS, &c.Attempts, &c.ErrKind, &c.Err, &c.Stale, &c.ID, &c.Source, &c.SourceRun)
+			column(&c.CostUSD), &c.Prices, &c.LatencyMS, &c.Attempts, &c.ErrKind, &c.Err, &c.Stale, &c.ID, &c.Source, &c.SourceRun)
 		if err != nil {
 			return c, err
 		}

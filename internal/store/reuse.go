@@ -109,7 +109,7 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 			}
 		}
 		for from, err := range f.db.calls(ctx, `calls c JOIN trials t ON t.id = c.trial WHERE c.id = ?`, f.ID) {
-			c.Response, c.CostUSD, c.LatencyMS = from.Response, from.CostUSD, from.LatencyMS
+			c.Response, c.CostUSD, c.Prices, c.LatencyMS = from.Response, from.CostUSD, from.Prices, from.LatencyMS
 			c.Source, c.SourceRun, c.SourceNumber = f.ID, f.Run, f.N
 			return err == nil, err
 		}

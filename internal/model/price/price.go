@@ -8,6 +8,7 @@ package price
 import (
 	_ "embed"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"strings"
 	"sync"
@@ -106,6 +107,24 @@ func (p Price) Cost(u eval.Usage) float64 {
 		float64(float64(u.CacheWrite)*or(p.CacheWrite, p.Input)) +
 		float64(float64(u.TotalOutput())*p.Output)
 	return dollars / 1e6
+}
+
+// String writes the price of a million tokens: $1/$5 of input and output, and what differs for cached,
+// written and many tokens.
+func (p Price) String() string {
+	s := fmt.Sprintf("$%v/$%v", p.Input, p.Output)
+	for _, r := range []struct {
+		name string
+		rate *float64
+	}{{"cached", p.Cached}, {"written to the cache", p.CacheWrite}} {
+		if r.rate != nil && *r.rate != p.Input {
+			s += fmt.Sprintf(", %s $%v", r.name, *r.rate)
+		}
+	}
+	if p.Above != nil {
+		s += fmt.Sprintf(", above %d tokens %v", p.Above.Tokens, p.Above.Price)
+	}
+	return s
 }
 
 func or(rate *float64, otherwise float64) float64 {
