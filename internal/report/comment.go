@@ -16,7 +16,7 @@ import (
 type Baseline struct {
 	Run, Version string
 	Study        string // of the run, if it is another one
-	Days         int // that its run began before; below 0 after
+	Days         int    // that its run began before; below 0 after
 	// Incomparable says why there are no changes, "" if there are.
 	Incomparable string
 	*analyse.Changes
