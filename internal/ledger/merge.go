@@ -106,8 +106,13 @@ func sides(data []byte) (ours, theirs []byte, marked bool) {
 func Merge(path, theirs string, at time.Time, by string) (added int, err error) {
 	own, other, marked, err := split(path)
 	switch {
+	case err == nil && theirs != "" && other.name != "":
+		err = fmt.Errorf("both sides are in %s: leave out --theirs", path)
 	case err == nil && theirs != "":
-		other, _, _, err = split(theirs)
+		var both side
+		if other, both, _, err = split(theirs); err == nil && both.name != "" {
+			err = &BrokenError{theirs, 1 + bytes.Count(other.lines, []byte("\n")), errConflict}
+		}
 	case err == nil && other.name == "":
 		err = fmt.Errorf("%s has no conflict markers of Git: name the file of the other side with --theirs, such as what `git show MERGE_HEAD:./%s` prints, in a file of its own", path, Name)
 	}
@@ -150,11 +155,11 @@ func Merge(path, theirs string, at time.Time, by string) (added int, err error) 
 		return added, nil
 	}
 	data, err := os.ReadFile(to)
-	if err == nil {
-		err = disk.File{Path: path, Mode: 0o600}.Write(disk.Bytes(data))
+	if err == nil { // the head first: after a crash behind it the ledger is merged again
+		err = writeHead(path, log.Head())
 	}
 	if err == nil {
-		err = writeHead(path, log.Head())
+		err = disk.File{Path: path, Mode: 0o600}.Write(disk.Bytes(data))
 	}
 	return added, err
 }

@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -110,6 +111,27 @@ func TestMergeConflict(t *testing.T) {
 			err = ledger.CheckHead(path, entries)
 		}
 		if len(entries) != 2 || err != nil {
+			t.Errorf("%s: %d entries (%v)", name, len(entries), err)
+		}
+
+		// A crash between the two files left the new head beside the conflict: it is merged again.
+		merged, _ := os.ReadFile(path + ledger.HeadSuffix)
+		for _, write := range []error{os.WriteFile(path, conflict(a, b), 0o600), os.WriteFile(path+ledger.HeadSuffix, merged, 0o600)} {
+			if write != nil {
+				t.Fatal(write)
+			}
+		}
+		// No side is left out without a word.
+		if _, err := ledger.Merge(path, filepath.Join(dir, "a"), now, "p"); err == nil || !strings.Contains(err.Error(), "leave out --theirs") {
+			t.Errorf("%s: another side of a file with both: %v", name, err)
+		}
+		if _, err := ledger.Merge(filepath.Join(dir, "a"), path, now, "p"); !errors.As(err, new(*ledger.BrokenError)) {
+			t.Errorf("%s: the other side has two: %v", name, err)
+		}
+		if n, err := ledger.Merge(path, "", now, "p"); n != 1 || err != nil {
+			t.Errorf("%s: merged %d again (%v)", name, n, err)
+		}
+		if entries, err := ledger.Read(path); len(entries) != 2 || err != nil {
 			t.Errorf("%s: %d entries (%v)", name, len(entries), err)
 		}
 	}
