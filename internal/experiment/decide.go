@@ -67,7 +67,11 @@ func (x *Experiment) Current(ctx context.Context, db *store.DB, r *store.Run, ke
 		return err
 	}
 	if people.Len() > 0 {
-		return discipline.NotAllowed("answers of people changed since run %s was analysed:\n  %s\nrun `%s` to analyse it again at no cost", r.ID, strings.Join(peopleChanges(people), "\n  "), x.commandLine("score"))
+		remedy := fmt.Sprintf("run `%s` to analyse it again at no cost", x.commandLine("score"))
+		if r.Archive != nil {
+			remedy = fmt.Sprintf("%v: `%s` begins another run, which takes its answers", store.ErrArchived, x.commandLine("run", "--new"))
+		}
+		return discipline.NotAllowed("answers of people changed since run %s was analysed:\n  %s\n%s", r.ID, strings.Join(peopleChanges(people), "\n  "), remedy)
 	}
 	if x.Study.ReplicationOf == "" {
 		return nil
