@@ -142,8 +142,16 @@ func Merge(path, theirs string, at time.Time, by string) (added int, err error) 
 	}
 	defer log.Close()
 	_, follows := Flat(log.Entries())
+	has := func(e Entry) bool { _, known := follows[e.Hash]; return known }
+	for n := len(missing); n > 0; n = len(missing) { // leave out merges of ours that nothing follows: they would be merged in turn
+		layers, _ := missing[n-1].Layers() // it was read
+		if !has(layers[len(layers)-1]) {
+			break
+		}
+		missing = missing[:n-1]
+	}
 	for _, e := range missing {
-		if _, known := follows[e.Hash]; known {
+		if has(e) {
 			continue
 		}
 		if _, err := log.Append(at, by, Merged, e); err != nil {

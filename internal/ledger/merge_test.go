@@ -43,9 +43,12 @@ func TestMergeBothWays(t *testing.T) {
 	a1, b1 := add(a, "a1"), add(b, "b1")
 	before, _ := os.ReadFile(a)
 	merge(a, b, 1)
-	merge(b, a, 2) // a1, and b1 as a has it
+	merge(b, a, 1) // a1, and not what a has of b
+	merge(a, b, 0)
+	add(a, "a2")
 	add(b, "b2")
-	merge(a, b, 3)
+	merge(a, b, 2) // b2, behind what b has of a
+	merge(b, a, 2) // a2, behind what a has of b
 	merge(a, b, 0)
 	entries, err := ledger.Read(a)
 	if err != nil {
@@ -56,7 +59,7 @@ func TestMergeBothWays(t *testing.T) {
 	for _, e := range flat {
 		kinds = append(kinds, e.Kind)
 	}
-	if got := strings.Join(kinds, " "); got != "common a1 b1 b2" || slices.Contains(follows[b1], a1) {
+	if got := strings.Join(kinds, " "); got != "common a1 b1 a2 b2" || slices.Contains(follows[b1], a1) {
 		t.Errorf("the ledger says %s; b1 follows %v", got, follows[b1])
 	}
 	if data, _ := os.ReadFile(a); !bytes.HasPrefix(data, before) {
