@@ -25,7 +25,7 @@ import (
 // rejects an analysis of another study, other metrics or other statistics.
 // Verdict is nil for a study without rules.
 func (x *Experiment) Decide(ctx context.Context, db *store.DB, r *store.Run, kept Result) (Result, error) {
-	if discipline.SplitOf(r) == study.SplitTest {
+	if r.Split() == study.SplitTest {
 		_, changes, err := x.TestChanges(r)
 		if err != nil {
 			return Result{}, err
