@@ -118,7 +118,12 @@ func (a *app) sayUncounted(o *opened, from source) {
 		return
 	}
 	if d, err := r.PeopleDiff(o.ctx); err == nil && d.Len() > 0 {
-		a.say("the results of run %s are without answers of people that are here: `%s` counts them", o.run.ID, from.again("score"))
+		line := from.again("score")
+		if o.run.Archive != nil { // it stays as it is
+			from.run = ""
+			line = from.again("run", "--new")
+		}
+		a.say("the results of run %s are without answers of people that are here: `%s` counts them", o.run.ID, line)
 	}
 }
 

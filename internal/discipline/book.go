@@ -817,7 +817,7 @@ func (d *Desk) Close() error { return d.log.Close() }
 // Unblind appends an unblinding, unless it allows a run and the ledger ends with the same one:
 // the command was killed behind it, and is repeated.
 func (d *Desk) Unblind(u Unblinding) error {
-	if was, ok := last(d.Book.Unblindings); ok && u.Digest != "" && was.Seq == d.Book.Head.Seq && reflect.DeepEqual(was.Data, u) {
+	if was, ok := last(d.Book.Unblindings); ok && u.Digest != "" && was.Hash == d.Book.Head.Hash && reflect.DeepEqual(was.Data, u) {
 		return nil
 	}
 	return d.Add(u)

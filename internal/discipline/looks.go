@@ -71,7 +71,7 @@ func LooksOf(events []store.Event) (seen []Look) {
 // RecordShown records in the ledger that results of a TEST run are shown, if more of them than it
 // has: the store may be replaced by an older copy.
 func (s *Subject) RecordShown(ctx context.Context, db *store.DB, r *store.Run, by string) error {
-	if SplitOf(r) != study.SplitTest {
+	if r.Split() != study.SplitTest {
 		return nil
 	}
 	book, err := s.Book()

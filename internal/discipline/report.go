@@ -20,7 +20,7 @@ import (
 // Of is what the ledger says of a run, for its report; nil for a run
 // without a split.
 func Of(book Book, r *store.Run) *analyse.Discipline {
-	split := SplitOf(r)
+	split := r.Split()
 	d := &analyse.Discipline{}
 	entry, ok := book.Test(KeyOf(r))
 	revisions, unblindings := book.Of(book.owners(KeyOf(r))...)

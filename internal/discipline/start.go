@@ -354,7 +354,7 @@ func (s *Subject) CheckTest(ctx context.Context, db *store.DB, r *store.Run, a A
 	if err := s.CheckSplit(r); err != nil {
 		return err
 	}
-	if SplitOf(r) != study.SplitTest {
+	if r.Split() != study.SplitTest {
 		return s.CheckRegistered(a)
 	}
 	p, err := db.Progress(ctx, r)
@@ -398,7 +398,7 @@ func (s *Subject) TestChanges(r *store.Run) (now Registration, changes []string,
 // CheckBegan refuses a TEST run that the ledger of the study does not have.
 func (s *Subject) CheckBegan(r *store.Run) error {
 	book, err := s.Book()
-	if _, ok := book.Test(KeyOf(r)); err == nil && !ok && SplitOf(r) == study.SplitTest {
+	if _, ok := book.Test(KeyOf(r)); err == nil && !ok && r.Split() == study.SplitTest {
 		err = NotAllowed("%s has no entry of TEST run %s: put the ledger of the study there", book.Path, r.ID)
 	}
 	return err
@@ -407,7 +407,7 @@ func (s *Subject) CheckBegan(r *store.Run) error {
 // CheckSplit refuses to make a run one of another split: a TEST run would lose its
 // results unseen by the ledger, and a DEV run would be tested.
 func (s *Subject) CheckSplit(r *store.Run) error {
-	was, now := SplitOf(r), s.Study.Split
+	was, now := r.Split(), s.Study.Split
 	if was == now {
 		return nil
 	}
@@ -420,9 +420,6 @@ func (s *Subject) CheckSplit(r *store.Run) error {
 	return NotAllowed("%s has %s and keeps it, but the study now has %s: give the split of the run, or the study file for a run of its own", r.ID, called(was), called(now))
 }
 
-// SplitOf is the split of a run.
-func SplitOf(r *store.Run) string { return r.Split() }
-
 // Created is when a run was created, as the ledger has it.
 func Created(r *store.Run) string { return r.CreatedAt.UTC().Format(time.RFC3339) }
 
@@ -434,7 +431,7 @@ func KeyOf(r *store.Run) RunKey {
 // CheckShown refuses to show anything of a TEST run before it is finished: who sees
 // results could stop it while they are good.
 func CheckShown(ctx context.Context, db *store.DB, r *store.Run) error {
-	if SplitOf(r) != study.SplitTest {
+	if r.Split() != study.SplitTest {
 		return nil
 	}
 	if analysed, err := analysed(ctx, db, r); analysed || err != nil {
@@ -573,7 +570,7 @@ func (s *Subject) checkKnown(ctx context.Context, db *store.DB, book Book, r *st
 	lost := func(what string) error {
 		return fmt.Errorf("run %s of store %s %s, but %s does not have it: the ledger was replaced or removed; restore it", r.ID, db.Path(), what, book.Path)
 	}
-	if SplitOf(r) == study.SplitTest {
+	if r.Split() == study.SplitTest {
 		if _, known := book.Test(KeyOf(r)); !known {
 			return lost("asked about TEST")
 		}

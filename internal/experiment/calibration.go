@@ -110,7 +110,7 @@ func (x *Experiment) measuredOnDev(ctx context.Context, db *store.DB) (j *discip
 		}
 	}
 	for _, r := range slices.Backward(runs) {
-		if r.Study != x.Study.Name || discipline.SplitOf(r) != study.SplitDev {
+		if r.Study != x.Study.Name || r.Split() != study.SplitDev {
 			continue
 		}
 		unfit, err := x.unfit(ctx, db, r)

@@ -183,7 +183,7 @@ func (c *runComparison) analyse(ctx context.Context) (*analyse.Analysis, error) 
 	q := c.x.question()
 	q.Comparisons, q.Across, q.Overall = nil, nil, false
 	older, newer := c.sides[0], c.sides[1]
-	if discipline.SplitOf(older.Run) == study.SplitDev || discipline.SplitOf(newer.Run) == study.SplitDev {
+	if older.Run.Split() == study.SplitDev || newer.Run.Split() == study.SplitDev {
 		q.Run.Split = study.SplitDev
 	}
 	q.Run.ID = newer.Run.ID + " and " + older.Run.ID

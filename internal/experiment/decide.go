@@ -25,7 +25,7 @@ import (
 // rejects an analysis of another study, other metrics or other statistics.
 // Verdict is nil for a study without rules.
 func (x *Experiment) Decide(ctx context.Context, db *store.DB, r *store.Run, kept Result) (Result, error) {
-	if discipline.SplitOf(r) == study.SplitTest {
+	if r.Split() == study.SplitTest {
 		_, changes, err := x.TestChanges(r)
 		if err != nil {
 			return Result{}, err
@@ -67,7 +67,11 @@ func (x *Experiment) Current(ctx context.Context, db *store.DB, r *store.Run, ke
 		return err
 	}
 	if people.Len() > 0 {
-		return discipline.NotAllowed("answers of people changed since run %s was analysed:\n  %s\nrun `%s` to analyse it again at no cost", r.ID, strings.Join(peopleChanges(people), "\n  "), x.commandLine("score"))
+		remedy := fmt.Sprintf("run `%s` to analyse it again at no cost", x.commandLine("score"))
+		if r.Archive != nil {
+			remedy = fmt.Sprintf("%v: `%s` begins another run, which takes its answers", store.ErrArchived, x.commandLine("run", "--new"))
+		}
+		return discipline.NotAllowed("answers of people changed since run %s was analysed:\n  %s\n%s", r.ID, strings.Join(peopleChanges(people), "\n  "), remedy)
 	}
 	if x.Study.ReplicationOf == "" {
 		return nil

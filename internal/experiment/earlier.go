@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/scruple-eval/scruple/internal/discipline"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/store"
@@ -33,7 +32,7 @@ type earlierRun struct {
 func (r *Run) shownRuns(ctx context.Context) (list []*store.Run, err error) {
 	runs, err := r.db.Runs(ctx)
 	for _, other := range runs {
-		if other.N < r.Record.N && other.Analysed && discipline.SplitOf(other) == r.Study.Split {
+		if other.N < r.Record.N && other.Analysed && other.Split() == r.Study.Split {
 			list = append(list, other)
 		}
 	}

@@ -378,7 +378,7 @@ func (result Result) refresh(r *store.Run) error {
 // the ledger, the run that is replicated, and blind validations.
 func (r *Run) addFromOutside(ctx context.Context, a *analyse.Analysis, spent eval.Spent) error {
 	a.Agreements = r.Agreements
-	if discipline.SplitOf(r.Record) == study.SplitDev {
+	if r.Record.Split() == study.SplitDev {
 		a.Discipline = &analyse.Discipline{Budget: []analyse.Used{r.Cycles()}}
 	}
 	if err := (Result{Analysis: a}).refresh(r.Record); err != nil {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
-	"github.com/scruple-eval/scruple/internal/discipline"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/run"
@@ -116,7 +115,7 @@ type TrendOfAnArm struct {
 
 // PointOf returns the figures of a run, without arms if its study has no primary metric.
 func PointOf(ctx context.Context, db *store.DB, r *store.Run, a *analyse.Analysis) (TrendPoint, error) {
-	p := TrendPoint{Run: r.ID, Created: r.CreatedAt.UTC().Format(time.RFC3339), Split: discipline.SplitOf(r), Items: a.Run.Items}
+	p := TrendPoint{Run: r.ID, Created: r.CreatedAt.UTC().Format(time.RFC3339), Split: r.Split(), Items: a.Run.Items}
 	i := slices.IndexFunc(a.Metrics, func(m analyse.Metric) bool { return m.Rank == "primary" })
 	if i >= 0 {
 		m := a.Metrics[i]

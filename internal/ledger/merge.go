@@ -106,8 +106,13 @@ func sides(data []byte) (ours, theirs []byte, marked bool) {
 func Merge(path, theirs string, at time.Time, by string) (added int, err error) {
 	own, other, marked, err := split(path)
 	switch {
+	case err == nil && theirs != "" && other.name != "":
+		err = fmt.Errorf("both sides are in %s: leave out --theirs", path)
 	case err == nil && theirs != "":
-		other, _, _, err = split(theirs)
+		var both side
+		if other, both, _, err = split(theirs); err == nil && both.name != "" {
+			err = &BrokenError{theirs, 1 + bytes.Count(other.lines, []byte("\n")), errConflict}
+		}
 	case err == nil && other.name == "":
 		err = fmt.Errorf("%s has no conflict markers of Git: name the file of the other side with --theirs, such as what `git show MERGE_HEAD:./%s` prints, in a file of its own", path, Name)
 	}
@@ -137,8 +142,16 @@ func Merge(path, theirs string, at time.Time, by string) (added int, err error) 
 	}
 	defer log.Close()
 	_, follows := Flat(log.Entries())
+	has := func(e Entry) bool { _, known := follows[e.Hash]; return known }
+	for n := len(missing); n > 0; n = len(missing) { // leave out merges of ours that nothing follows: they would be merged in turn
+		layers, _ := missing[n-1].Layers() // it was read
+		if !has(layers[len(layers)-1]) {
+			break
+		}
+		missing = missing[:n-1]
+	}
 	for _, e := range missing {
-		if _, known := follows[e.Hash]; known {
+		if has(e) {
 			continue
 		}
 		if _, err := log.Append(at, by, Merged, e); err != nil {
@@ -150,11 +163,11 @@ func Merge(path, theirs string, at time.Time, by string) (added int, err error) 
 		return added, nil
 	}
 	data, err := os.ReadFile(to)
-	if err == nil {
-		err = disk.File{Path: path, Mode: 0o600}.Write(disk.Bytes(data))
+	if err == nil { // the head first: after a crash behind it the ledger is merged again
+		err = writeHead(path, log.Head())
 	}
 	if err == nil {
-		err = writeHead(path, log.Head())
+		err = disk.File{Path: path, Mode: 0o600}.Write(disk.Bytes(data))
 	}
 	return added, err
 }

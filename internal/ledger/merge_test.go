@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,9 +43,12 @@ func TestMergeBothWays(t *testing.T) {
 	a1, b1 := add(a, "a1"), add(b, "b1")
 	before, _ := os.ReadFile(a)
 	merge(a, b, 1)
-	merge(b, a, 2) // a1, and b1 as a has it
+	merge(b, a, 1) // a1, and not what a has of b
+	merge(a, b, 0)
+	add(a, "a2")
 	add(b, "b2")
-	merge(a, b, 3)
+	merge(a, b, 2) // b2, behind what b has of a
+	merge(b, a, 2) // a2, behind what a has of b
 	merge(a, b, 0)
 	entries, err := ledger.Read(a)
 	if err != nil {
@@ -55,7 +59,7 @@ func TestMergeBothWays(t *testing.T) {
 	for _, e := range flat {
 		kinds = append(kinds, e.Kind)
 	}
-	if got := strings.Join(kinds, " "); got != "common a1 b1 b2" || slices.Contains(follows[b1], a1) {
+	if got := strings.Join(kinds, " "); got != "common a1 b1 a2 b2" || slices.Contains(follows[b1], a1) {
 		t.Errorf("the ledger says %s; b1 follows %v", got, follows[b1])
 	}
 	if data, _ := os.ReadFile(a); !bytes.HasPrefix(data, before) {
@@ -110,6 +114,27 @@ func TestMergeConflict(t *testing.T) {
 			err = ledger.CheckHead(path, entries)
 		}
 		if len(entries) != 2 || err != nil {
+			t.Errorf("%s: %d entries (%v)", name, len(entries), err)
+		}
+
+		// A crash between the two files left the new head beside the conflict: it is merged again.
+		merged, _ := os.ReadFile(path + ledger.HeadSuffix)
+		for _, write := range []error{os.WriteFile(path, conflict(a, b), 0o600), os.WriteFile(path+ledger.HeadSuffix, merged, 0o600)} {
+			if write != nil {
+				t.Fatal(write)
+			}
+		}
+		// No side is left out without a word.
+		if _, err := ledger.Merge(path, filepath.Join(dir, "a"), now, "p"); err == nil || !strings.Contains(err.Error(), "leave out --theirs") {
+			t.Errorf("%s: another side of a file with both: %v", name, err)
+		}
+		if _, err := ledger.Merge(filepath.Join(dir, "a"), path, now, "p"); !errors.As(err, new(*ledger.BrokenError)) {
+			t.Errorf("%s: the other side has two: %v", name, err)
+		}
+		if n, err := ledger.Merge(path, "", now, "p"); n != 1 || err != nil {
+			t.Errorf("%s: merged %d again (%v)", name, n, err)
+		}
+		if entries, err := ledger.Read(path); len(entries) != 2 || err != nil {
 			t.Errorf("%s: %d entries (%v)", name, len(entries), err)
 		}
 	}

@@ -1,10 +1,7 @@
 package store
 
 import (
-	"bytes"
 	"context"
-	"database/sql"
-	"errors"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 )
@@ -74,8 +71,14 @@ func (db *DB) SaidByPeople(ctx context.Context, run *Run) (map[PersonUnit]string
 
 // people compares verdicts of people with those in force, and puts them in force if set says so.
 func (x *steps) people(run *Run, said []eval.PersonVerdict, away func(step, person string) bool, set bool) PeopleDiff {
-	const ofOne = ` run = ? AND source = ? AND trial = ? AND item = ? AND unit = ? AND step = ? AND judge = ? AND round = ?`
 	d, has := PeopleDiff{map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}}, map[personKey]bool{}
+	inForce := map[personKey]string{}
+	for _, v := range list[struct {
+		Of   personKey
+		Data string
+	}](x, `SELECT trial, item, unit, step, judge, round, coalesce(data, '') FROM verdicts WHERE run = ? AND source = ? AND NOT stale ORDER BY id`, run.N, string(eval.ByHuman)) {
+		inForce[v.Of] = v.Data
+	}
 	for _, v := range said {
 		id := int64(0)
 		if v.Trial.Arm != "" {
@@ -86,23 +89,19 @@ func (x *steps) people(run *Run, said []eval.PersonVerdict, away func(step, pers
 		}
 		k := personKey{id, v.Trial.Item, v.Unit, v.Step, v.By, max(1, v.Round)}
 		has[k] = true
-		var data []byte
-		x.get(`SELECT data FROM verdicts WHERE`+ofOne+` AND NOT stale ORDER BY id DESC LIMIT 1`, k.args(run), &data)
-		none := errors.Is(x.err, sql.ErrNoRows)
-		if none {
-			x.err = nil
+		data, is := inForce[k]
+		if is && data == string(v.Data) {
+			continue
 		}
-		if x.err == nil && (none || !bytes.Equal(data, v.Data)) {
-			d.Lacking[v.Step]++
-			if !none {
-				d.Changed[v.Step]++
-			}
-			if set {
-				x.exec(insertions[intoVerdicts].rows(1), verdictRow(run, v.Trial.Item, id, &v.Verdict)...)
-			}
+		d.Lacking[v.Step]++
+		if is {
+			d.Changed[v.Step]++
+		}
+		if set {
+			x.exec(insertions[intoVerdicts].rows(1), verdictRow(run, v.Trial.Item, id, &v.Verdict)...)
 		}
 	}
-	for _, k := range list[personKey](x, `SELECT DISTINCT trial, item, unit, step, judge, round FROM verdicts WHERE run = ? AND source = ? AND NOT stale`, run.N, string(eval.ByHuman)) {
+	for k := range inForce {
 		switch {
 		case has[k]:
 		case away != nil && away(k.Step, k.Judge):
@@ -110,13 +109,10 @@ func (x *steps) people(run *Run, said []eval.PersonVerdict, away func(step, pers
 		default:
 			d.Outdated[k.Step]++
 			if set {
-				x.exec(`UPDATE verdicts SET stale = TRUE WHERE`+ofOne, k.args(run)...)
+				x.exec(`UPDATE verdicts SET stale = TRUE WHERE run = ? AND source = ? AND trial = ? AND item = ? AND unit = ? AND step = ? AND judge = ? AND round = ?`,
+					run.N, string(eval.ByHuman), k.Trial, k.Item, modelText(k.Unit), k.Step, k.Judge, k.Round)
 			}
 		}
 	}
 	return d
-}
-
-func (k personKey) args(run *Run) []any {
-	return []any{run.N, string(eval.ByHuman), k.Trial, k.Item, modelText(k.Unit), k.Step, k.Judge, k.Round}
 }
