@@ -187,7 +187,7 @@ func TestAStoreThatCannotBeUsed(t *testing.T) {
 		must(t, err)
 		_, err = db.Exec(`DELETE FROM goose_db_version WHERE version_id > 9; ALTER TABLE items DROP COLUMN grouped; ALTER TABLE runs DROP COLUMN archive; ALTER TABLE calls DROP COLUMN source_run; UPDATE outcomes SET data = (SELECT c.text FROM calls c WHERE c.trial = outcomes.trial AND c.step = outcomes.step) WHERE step IS NOT NULL; ALTER TABLE outcomes DROP COLUMN step`)
 		must(t, err)
-		m.refused(exitInfrastructure, "format, 9 of 13: `scruple run` with this version migrates it", "status", m.path)
+		m.refused(exitInfrastructure, "format, 9 of 14: `scruple run` with this version migrates it", "status", m.path)
 		m.goesOn(badConcurrency)
 	})
 	t.Run("two versions", func(t *testing.T) {
