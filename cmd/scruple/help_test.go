@@ -24,6 +24,7 @@ func TestExamplesRun(t *testing.T) {
 	for _, model := range []string{"old", "new"} {
 		writeTestFile(t, model+".eval", `{"version": 2, "status": "success", "eval": {"task": "t", "model": "`+model+`"}, "samples": [{"id": 1, "scores": {"match": {"value": "C"}}}]}`)
 	}
+	writeTestFile(t, "theirs.jsonl", "") // of a branch without entries
 	writeTestFile(t, "reports.csv", "id,title,type\n1,One,Impact\n2,Two,Other\n3,Three,Impact\n")
 	writeTestFile(t, "phase1.yaml", "name: phase1\nsuite: extraction\ndata: {source: synthetic}\narms: [{name: heuristic}]\n")
 	if code, _, errs := cli(t, "init", "soundness", "judged"); code != exitOK {

@@ -192,7 +192,7 @@ func TestOwners(t *testing.T) {
 	for _, o := range desk.Book.Others(first) {
 		others = append(others, o.Data.Run+" "+strings.Join(o.Data.Shared(first.Data), ","))
 	}
-	if got := strings.Join(others, "; "); got != "s-2 ctn; s-3 renamed" {
+	if got := strings.Join(others, "; "); got != "s-2 ctn by name alone; s-3 renamed" {
 		t.Errorf("other TEST runs with these arms: %s", got)
 	}
 }
