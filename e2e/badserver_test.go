@@ -185,7 +185,7 @@ func TestAStoreThatCannotBeUsed(t *testing.T) {
 			DROP SEQUENCE blocks;
 		END $$`)
 		must(t, err)
-		_, err = db.Exec(`DELETE FROM goose_db_version WHERE version_id > 9; ALTER TABLE items DROP COLUMN grouped; ALTER TABLE runs DROP COLUMN archive; ALTER TABLE calls DROP COLUMN source_run; UPDATE outcomes SET data = (SELECT c.text FROM calls c WHERE c.trial = outcomes.trial AND c.step = outcomes.step) WHERE step IS NOT NULL; ALTER TABLE outcomes DROP COLUMN step`)
+		_, err = db.Exec(`DELETE FROM goose_db_version WHERE version_id > 9; ALTER TABLE items DROP COLUMN grouped; ALTER TABLE runs DROP COLUMN archive; ALTER TABLE calls DROP COLUMN source_run, DROP COLUMN prices; UPDATE outcomes SET data = (SELECT c.text FROM calls c WHERE c.trial = outcomes.trial AND c.step = outcomes.step) WHERE step IS NOT NULL; ALTER TABLE outcomes DROP COLUMN step`)
 		must(t, err)
 		m.refused(exitInfrastructure, "format, 9 of 14: `scruple run` with this version migrates it", "status", m.path)
 		m.goesOn(badConcurrency)

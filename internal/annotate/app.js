@@ -168,7 +168,7 @@ function start() {
 		const choiceOf = name => $(`.question[data-name="${name}"]:not([hidden]) input:checked`, form)?.value ?? '';
 		const spans = {}; // by question
 		const why = $('.why', form), problem = $('.problem', form);
-		let kind = form.dataset.kind, draftTimer = 0, drafting = null, paced = 0, dirty = false, sending = false, sent = false, unsaved = false, unkept = false, refused = '', since = performance.now();
+		let kind = form.dataset.kind, draftTimer = 0, drafting = null, paced = 0, dirty = false, sending = false, sent = false, unsaved = false, unkept = false, refused = '', since = performance.now(), reloaded = performance.getEntriesByType('navigation')[0]?.type === 'reload';
 
 		// past has the marks before each change, for Ctrl Z.
 		let past = [];
@@ -431,7 +431,7 @@ function start() {
 		form.addEventListener('submit', e => {
 			e.preventDefault();
 			// A key or button that is pressed twice was for the subject before: this one is not read yet.
-			if (kind === 'submit' && !unsaved && performance.now() - since < 1000) status('Nothing was sent, as this has just opened: submit again', true);
+			if (kind === 'submit' && !unsaved && !(reloaded && Object.keys(read()).length) && performance.now() - since < 1000) status('Nothing was sent, as this has just opened: submit again', true);
 			else submit(kind, read(), $('textarea', why).value);
 		});
 		form.addEventListener('input', e => { if (!e.target.closest('.skip, .narrow-options')) changed(); });
@@ -471,7 +471,7 @@ function start() {
 			open(focus = true) {
 				const unit = form.closest('.unit');
 				unit.open = true;
-				since = performance.now();
+				[since, reloaded] = [performance.now(), false];
 				if (!focus) return;
 				$('summary', unit).focus({preventScroll: true});
 				unit.scrollIntoView({block: 'nearest'});
