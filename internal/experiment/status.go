@@ -159,7 +159,8 @@ func Trend(ctx context.Context, db *store.DB, name string, most int) (list []Tre
 	if err != nil {
 		return nil, 0, err
 	}
-	var newer *store.Run // of the point before
+	var newer *store.Run           // of the point before
+	var items map[string]eval.Item // of that run, once they are read
 	for _, r := range slices.Backward(runs) {
 		if r.Study != name || !r.Analysed || len(list) == most || CheckShown(ctx, db, r) != nil {
 			continue
@@ -179,25 +180,30 @@ func Trend(ctx context.Context, db *store.DB, name string, most int) (list []Tre
 			continue
 		}
 		if n := len(list); n > 0 && list[n-1].Of() == p.Of() {
-			if list[n-1].Other, err = otherItems(ctx, db, newer, r); err != nil {
+			was, errWas := db.PlannedItems(ctx, r)
+			if items == nil {
+				items, err = db.PlannedItems(ctx, newer)
+			}
+			if err = cmp.Or(err, errWas); err != nil {
 				return nil, 0, err
 			}
+			list[n-1].Other, items = otherItems(items, was), was
+		} else {
+			items = nil
 		}
 		list, newer = append(list, p), r
 	}
 	return list, unread, nil
 }
 
-// otherItems counts the planned items of a run that an older one lacks, or has with another input or gold.
-func otherItems(ctx context.Context, db *store.DB, run, older *store.Run) (n int, err error) {
-	was, err := db.PlannedItems(ctx, older)
-	now, errNow := db.PlannedItems(ctx, run)
+// otherItems counts the items of a run that an older one lacks, or has with another input or gold.
+func otherItems(now, was map[string]eval.Item) (n int) {
 	for id, it := range now {
 		if other, ok := was[id]; !ok || other.Input != it.Input || other.Gold != it.Gold {
 			n++
 		}
 	}
-	return n, cmp.Or(err, errNow)
+	return n
 }
 
 // errorsShown is how many different errors a status has.
