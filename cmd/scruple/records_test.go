@@ -244,20 +244,3 @@ func TestEmbedRefusedTexts(t *testing.T) {
 		})
 	}
 }
-
-// The command that writes Parquet has the columns of the table.
-func TestRecordsToolHasTheColumns(t *testing.T) {
-	source, err := os.ReadFile(filepath.Join("..", "..", "tools", "records", "record.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	columns := experiment.RecordColumns(true)
-	for _, c := range columns {
-		if !strings.Contains(string(source), "`json:\""+c+"\" parquet:\""+c) {
-			t.Errorf("tools/records/record.go has no column %s", c)
-		}
-	}
-	if n := strings.Count(string(source), "`json:"); n != len(columns) {
-		t.Errorf("tools/records/record.go has %d columns, the table %d", n, len(columns))
-	}
-}

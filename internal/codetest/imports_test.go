@@ -25,8 +25,6 @@ var rules = []struct {
 }{
 	{"stats", nil, []string{"net", "database", "os", "time"},
 		"stats is a public library of pure functions: it knows nothing of Scruple and does no I/O"},
-	{"internal/shapes", nil, []string{"net", "database", "os", "time"},
-		"data for benchmarks are random, not read"},
 	{"internal/stable", nil, []string{"net", "database", "os", "time"},
 		"a number drawn by name is arithmetic, and does not know what is drawn"},
 	{"internal/procedure", []string{"stats", "internal/measure", "internal/text", "internal/table"}, []string{"net", "database", "time"},
@@ -124,8 +122,6 @@ var rules = []struct {
 	{"internal/postgrestest", nil, []string{"net/http"}, "a server for tests, which knows no store"},
 	{"cmd/scruple", []string{"internal/", "stats"}, nil,
 		"only the command names suites and providers, reads flags and prints"},
-	{"tools/statbench", []string{"stats", "internal/shapes"}, nil,
-		"statbench times the library itself"},
 	{"tools/validity", []string{"internal/eval", "internal/study", "internal/suites/kit", "internal/run", "internal/store", "internal/experiment", "internal/gate"}, []string{"net"},
 		"validity takes simulated studies through the program as a command does; it judges stats, so it does not use it"},
 	{"tools/convert/osm", []string{"internal/suites/rerank"}, []string{"net", "database"},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -19,19 +18,17 @@ type destination struct {
 	append                            bool
 }
 
-// load writes records as Parquet and loads that into a table, which is replaced unless
-// it is appended to. It returns when the job is done.
-func load(ctx context.Context, file string, to destination) (n int, err error) {
-	tmp, err := os.CreateTemp("", "records-*.parquet")
+// load loads a Parquet file into a table, which is replaced unless it is appended to. It
+// returns when the job is done, with the number of rows that BigQuery took.
+func load(ctx context.Context, file string, to destination) (rows int64, err error) {
+	f, err := os.Open(file)
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("reading records: %w", err)
 	}
-	defer func() { err = errors.Join(err, tmp.Close(), os.Remove(tmp.Name())) }()
-	if n, err = convert(file, tmp); err != nil {
-		return 0, err
-	}
-	if _, err := tmp.Seek(0, 0); err != nil {
-		return 0, err
+	defer f.Close()
+	magic := make([]byte, 4)
+	if _, err := f.ReadAt(magic, 0); err != nil || string(magic) != "PAR1" {
+		return 0, fmt.Errorf("%s is no Parquet file: want the output of scruple export STUDY --table records --format parquet", file)
 	}
 	client, err := to.client(ctx)
 	if err != nil {
@@ -39,7 +36,7 @@ func load(ctx context.Context, file string, to destination) (n int, err error) {
 	}
 	defer client.Close()
 	client.Location = to.location
-	source := bigquery.NewReaderSource(tmp)
+	source := bigquery.NewReaderSource(f)
 	source.SourceFormat = bigquery.Parquet
 	source.ParquetOptions = &bigquery.ParquetOptions{EnableListInference: true} // lists become ARRAYs
 	loader := client.Dataset(to.dataset).Table(to.table).LoaderFrom(source)
@@ -58,7 +55,10 @@ func load(ctx context.Context, file string, to destination) (n int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("load job %s: %w", job.ID(), err)
 	}
-	return n, nil
+	if loaded, ok := status.Statistics.Details.(*bigquery.LoadStatistics); ok {
+		rows = loaded.OutputRows
+	}
+	return rows, nil
 }
 
 // client connects with the credentials of the environment. A server on loopback gets
