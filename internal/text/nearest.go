@@ -50,7 +50,8 @@ func NearestFew(word string, known []string, n int) []string {
 
 // editDistance is the Levenshtein distance of two texts in code points, or limit+1 if it is above
 // the limit: insertions, deletions and substitutions cost one each. It keeps one row of the matrix,
-// of which only the cells near the diagonal can be in the limit.
+// of which only the cells near the diagonal can be in the limit. (agext/levenshtein with a limit finds
+// distances within it for texts that are further apart: TestNearest fails with it.)
 func editDistance(a, b []rune, limit int) int {
 	above := limit + 1
 	if max(len(a)-len(b), len(b)-len(a)) > limit {

@@ -21,7 +21,7 @@ var tableOf = eval.Tables(tablesJSON)
 // An estimator gives the estimate of a metric for an arm, undefined if there is none.
 type estimator func(arm, metric string) eval.Number
 
-// Report has a summary, a table of the null baseline with its expected score, and a table
+// Report has a table of the null baseline with its expected score, and a table
 // of failure modes by arm, the agreement on the checklist if there is one, and figures.
 func (b *bench) Report(r eval.Results) ([]eval.Block, error) {
 	value := func(arm, metric string) eval.Number {
@@ -30,13 +30,7 @@ func (b *bench) Report(r eval.Results) ([]eval.Block, error) {
 		}
 		return eval.Undefined()
 	}
-	var verified *eval.Measured
-	for _, id := range b.armsOf(eval.RoleBaseline) {
-		if m, ok := r.Estimate(id, metricGoldVerified); ok && m.Value.Defined() {
-			verified = &m
-		}
-	}
-	blocks := []eval.Block{{Table: b.summaryTable(value, verified)}}
+	var blocks []eval.Block
 	if !b.plain { // without evidence there is no composite
 		blocks = append(blocks, eval.Block{Table: b.nullTable(value)})
 	}
@@ -75,61 +69,6 @@ func (b *bench) armsOf(roles ...eval.Role) (ids []string) {
 
 // shownArms are the arms of tables and figures.
 func (b *bench) shownArms() []string { return b.armsOf(eval.RoleArm, eval.RoleBaseline) }
-
-// summaryTable has the findings of a run in brief: one line for each question. verified
-// is the share of confirmed points of the checklist, nil without one.
-func (b *bench) summaryTable(value estimator, verified *eval.Measured) *eval.Table {
-	t := tableOf("executive_summary")
-	add := func(question, format string, args ...any) { t.Add(question, eval.Textf(format, args...)) }
-	best, worst := b.extremes(b.lead(), value)
-	if best != "" {
-		line := eval.Textf("%s, with %s of %s", best, b.leadName("a composite", "an F1"), eval.Ratio(value(best, b.lead())))
-		if worst != best {
-			line = eval.Textf("%s; the lowest is %s, %s", line, worst, eval.Ratio(value(worst, b.lead())))
-		}
-		add("Which arm scores most?", "%s. The comparisons say whether arms differ.", line)
-	}
-	for _, id := range b.armsOf(eval.RoleBaseline) {
-		floor, expected, ceiling := value(id, metricComposite), value(id, metricNullExpected), value(id, metricGoldComposite)
-		if floor.Defined() && expected.Defined() && ceiling.Defined() {
-			add("Between which scores?", "Floor %s, which %s has with every field missing (expected from gold: %s); ceiling %s, of answers from gold.",
-				eval.Ratio(floor), id, eval.Ratio(expected), eval.Ratio(ceiling))
-		}
-	}
-	if list := commonModes(best, value); list.Text != "" {
-		add("How does "+best+" fail?", "%s of the fields.", list)
-	}
-	if most, _ := b.extremes(metricFabrication, value); most != "" {
-		add("Are quotes real?", "%s of the quotes that %s owes are not in the document; no arm has a larger share.", eval.Share(value(most, metricFabrication)), most)
-	}
-	if verified != nil {
-		add("Was gold verified?", "%s of the points on the checklist were confirmed, of %s of this run.", eval.Share(verified.Value), text.Plural(verified.N, "document", "documents"))
-	}
-	return t
-}
-
-// extremes are the arms with the largest and the smallest value, "" without any. Ties go to
-// the first.
-func (b *bench) extremes(metric string, value estimator) (largest, smallest string) {
-	arms := slices.DeleteFunc(b.armsOf(eval.RoleArm), func(id string) bool { return !value(id, metric).Defined() })
-	if len(arms) == 0 {
-		return "", ""
-	}
-	less := func(x, y string) int { return cmp.Compare(value(x, metric), value(y, metric)) }
-	return slices.MaxFunc(arms, less), slices.MinFunc(arms, less)
-}
-
-// commonModes names the three most common failures of an arm.
-func commonModes(arm string, value estimator) eval.Cell {
-	list := slices.DeleteFunc(slices.Clone(modes[:]), func(m mode) bool { return !(value(arm, m.metric) > 0) })
-	slices.SortStableFunc(list, func(x, y mode) int { return cmp.Compare(value(arm, y.metric), value(arm, x.metric)) })
-	line, between := eval.Text(""), ""
-	for _, m := range list[:min(3, len(list))] {
-		line = eval.Textf("%s%s%s in %s", line, between, m.title, eval.Share(value(arm, m.metric)))
-		between = ", "
-	}
-	return line
-}
 
 // nullTable shows the floor and the ceiling of the composite: the null baseline's
 // score, with the score that gold implies for it (a difference is a bug in the
