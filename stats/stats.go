@@ -19,7 +19,7 @@
 //	proportions             Wilson, ClopperPearson, Jeffreys, AgrestiCoull, CompareProportions
 //	tables of counts        ChiSquared, RowPairs, Fisher
 //	agreement of raters     KappaTable, CohenKappa, FleissKappa, KrippendorffAlpha, GwetAC1
-//	confidences, scores     CalibrationCurve, ROC, CompareROC
+//	confidences, scores     CalibrationCurve, ROC
 //	bootstrap of measures   FleissBootstrap, KrippendorffBootstrap, KrippendorffClusterBootstrap,
 //	                        CalibrationBootstrap, BootstrapClusters
 //	judges and people       PredictionPowered, PredictionPoweredClusters, PredictionPoweredDiff

@@ -322,7 +322,6 @@ func TestResultsNameColumns(t *testing.T) {
 		{"chi2_independence", "group,second", `{}`, `"row_i":"new","row_j":"old"`, "new  0   2"},
 		{"fisher_exact", "group,second", `{}`, `"rows":["new","old"],"columns":["no","yes"],"table":[[0,2],[1,1]]`, "old  1   1"},
 		{"cohen_kappa", "plain,ctn", `{}`, `"roles":{"rater_a":"plain","rater_b":"ctn"}`, "rows: rater_a"},
-		{"auroc", "other,ctn,plain", `{}`, `"other":{"auroc":0.6666666666666666,"direction":"score - other"`, "column plain"},
 		{"ppi_difference", "ctn,plain,ctn,plain", `{}`, `"direction":"a - b"`, "column plain"},
 		{"confidence_sequence", "a=ctn,b=plain", `{}`, `"roles":{"a":"ctn","b":"plain"},"n":4,"direction":"a - b"`, "differences are"},
 		{"fleiss_kappa", "group,group", `{}`, `"categories":["new","old"]`, "column group, group"},
