@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"github.com/scruple-eval/scruple/stats/dist"
 )
 
 // Calibration compares stated confidences with outcomes.
@@ -156,9 +154,6 @@ type AUROC struct {
 	CI        Interval `json:"ci95"` // normal, clipped to [0, 1]
 	Undefined string   `json:"undefined_reason,omitzero"`
 	Warnings  []string `json:"warnings,omitempty"`
-
-	// The placements of DeLong's variance, by case of either kind.
-	positive, negative []float64
 }
 
 // ROC computes the area under the receiver operating characteristic, ties
@@ -191,18 +186,19 @@ func ROC(scores []float64, positive []bool, level float64) (AUROC, error) {
 	own, _ := averageRanks(pos)
 	others, _ := averageRanks(neg)
 	m, n := float64(len(pos)), float64(len(neg))
+	var positives, negatives []float64 // placements of DeLong's variance, by case
 	for i := range pos {
-		r.positive = append(r.positive, (all[i]-own[i])/n)
+		positives = append(positives, (all[i]-own[i])/n)
 	}
 	for j := range neg {
-		r.negative = append(r.negative, 1-(all[len(pos)+j]-others[j])/m)
+		negatives = append(negatives, 1-(all[len(pos)+j]-others[j])/m)
 	}
-	r.Value = mean(r.positive)
+	r.Value = mean(positives)
 	if len(pos) < 2 || len(neg) < 2 {
 		r.Warnings = append(r.Warnings, "only one case of a class: no interval")
 		return r, nil
 	}
-	r.SE = math.Sqrt(sumSquares(r.positive, r.Value)/(m-1)/m + sumSquares(r.negative, mean(r.negative))/(n-1)/n)
+	r.SE = math.Sqrt(sumSquares(positives, r.Value)/(m-1)/m + sumSquares(negatives, mean(negatives))/(n-1)/n)
 	switch {
 	case r.SE > 0:
 	case r.Value == 0.5:
@@ -214,52 +210,4 @@ func ROC(scores []float64, positive []bool, level float64) (AUROC, error) {
 	}
 	r.CI = zInterval(r.Value, r.SE, level).Clamp(0, 1)
 	return r, nil
-}
-
-// AUROCDiff is the difference of two areas over the same cases.
-type AUROCDiff struct {
-	A         AUROC    `json:"-"`
-	B         AUROC    `json:"-"`
-	Diff      float64  `json:"diff"`
-	SE        float64  `json:"se"`
-	Z         float64  `json:"z"`
-	P         float64  `json:"p"`
-	CI        Interval `json:"ci95"`
-	Undefined string   `json:"undefined_reason,omitzero"`
-}
-
-// CompareROC compares two scores of the same cases, whose areas are correlated
-// (DeLong et al. 1988). Reference: R pROC::roc.test(paired = TRUE).
-func CompareROC(a, b []float64, positive []bool, level float64) (AUROCDiff, error) {
-	ra, err := ROC(a, positive, level)
-	if err != nil {
-		return AUROCDiff{}, err
-	}
-	rb, err := ROC(b, positive, level)
-	if err != nil {
-		return AUROCDiff{}, err
-	}
-	nan := math.NaN()
-	d := AUROCDiff{A: ra, B: rb, Diff: ra.Value - rb.Value, SE: nan, Z: nan, P: nan, CI: undefinedInterval(level), Undefined: ra.Undefined}
-	if d.Undefined != "" {
-		return d, nil
-	}
-	if ra.Positives < 2 || ra.Negatives < 2 {
-		d.Undefined = "only one case of a class"
-		return d, nil
-	}
-	variance := func(x, y []float64) float64 {
-		diff, _ := Differences(x, y)
-		k := float64(len(diff))
-		return sumSquares(diff, mean(diff)) / (k - 1) / k
-	}
-	d.SE = math.Sqrt(variance(ra.positive, rb.positive) + variance(ra.negative, rb.negative))
-	if negligible(d.SE, 1) {
-		d.Undefined = "the placements of all cases by both scores differ by the same amount"
-		return d, nil
-	}
-	d.Z = d.Diff / d.SE
-	d.P = 2 * dist.Normal{Mean: 0, SD: 1}.Survival(math.Abs(d.Z))
-	d.CI = zInterval(d.Diff, d.SE, level)
-	return d, nil
 }

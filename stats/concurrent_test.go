@@ -286,10 +286,6 @@ func TestResultsCopyInput(t *testing.T) {
 			a, b := xs(), ys()
 			return both(stats.RatioOfSums(a, b, 0.9)), []any{a, b}
 		},
-		"Pearson": func() (any, []any) {
-			a, b := xs(), ys()
-			return both(stats.Pearson(a, b, 0.9)), []any{a, b}
-		},
 		"WilcoxonSignedRank": func() (any, []any) {
 			a, b := xs(), ys()
 			return both(stats.WilcoxonSignedRank(a, b, 0, 0.9)), []any{a, b}

@@ -70,16 +70,6 @@ func ExamplePairedTOST() {
 	// Output: 90% interval 0.87 to 2.29 within -3 to 3: true, p = 0.0027
 }
 
-// R: cor.test(drug1, drug2).
-func ExamplePearson() {
-	r, err := stats.Pearson(drug1, drug2, 0.95)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Printf("r = %.4f, 95%% interval %.4f to %.4f, p = %.6f\n", r.R, r.CI.Low, r.CI.High, r.P)
-	// Output: r = 0.7952, 95% interval 0.3315 to 0.9494, p = 0.005965
-}
-
 // Found of expected facts by document: a rate over all facts, whose interval
 // respects that those of a document hang together.
 func ExampleRatioOfSums() {

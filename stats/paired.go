@@ -135,3 +135,25 @@ func hedges(df float64) float64 {
 	down, _ := math.Lgamma((df - 1) / 2)
 	return math.Exp(up-down) / math.Sqrt(df/2)
 }
+
+// coefficient returns the correlation of two series with these means and nonzero
+// sums of squares. One that rounding alone keeps from ±1 is ±1.
+func coefficient(a, b []float64, ma, mb, ssA, ssB float64) float64 {
+	r := covariation(a, b, ma, mb) / math.Sqrt(ssA) / math.Sqrt(ssB)
+	if 1-math.Abs(r) <= 1e-15*(8+math.Sqrt(float64(len(a)))) {
+		return math.Copysign(1, r)
+	}
+	return r
+}
+
+// covariation is Σ(aᵢ − ma)(bᵢ − mb).
+func covariation(a, b []float64, ma, mb float64) float64 {
+	var s float64
+	for i := range a {
+		s += (a[i] - ma) * (b[i] - mb)
+	}
+	return s
+}
+
+// tooLarge is the error for numbers around 1e200.
+const tooLarge = "the squares of these numbers overflow float64"

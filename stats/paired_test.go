@@ -39,13 +39,6 @@ func TestPairedInvariance(t *testing.T) {
 		if v.WPlus != w.WPlus || v.Zeros != w.Zeros || !alike(v.PExact, w.PExact) || !alike(v.PrattZ, w.PrattZ) || !alike(unit*v.HodgesLehmann, w.HodgesLehmann) {
 			t.Fatalf("signed ranks: %+v\n%+v", v, w)
 		}
-		r, _ := stats.Pearson(a, b, 0.9)
-		s, _ := stats.Pearson(a2, b2, 0.9)
-		u, _ := stats.Spearman(a, b, 0.9)
-		x, _ := stats.Spearman(a2, b2, 0.9)
-		if !alike(r.R, s.R) || !alike(r.CI.Low, s.CI.Low) || !alike(u.R, x.R) {
-			t.Fatalf("correlation: %+v\n%+v\n%+v\n%+v", r, s, u, x)
-		}
 	})
 }
 
@@ -478,75 +471,6 @@ func TestOneLimit(t *testing.T) {
 	}
 }
 
-// TestCorrelationOfR: R 4.2.2 cor.test(x, y, conf.level = 0.9), and
-// method = "spearman", exact = FALSE.
-func TestCorrelationOfR(t *testing.T) {
-	x := []float64{1.1, -0.3, 0.8, 2.4, -1.6, 0.2, 3.1, -0.7, 1.9, 0.5, 2.2, -0.1}
-	y := []float64{0.4, 0.1, 0.4, 1.9, -0.2, 0.4, 1.1, -2.5, 0.1, 0.3, 0.6, 1.2}
-	p, err := stats.Pearson(x, y, 0.9)
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, "r", p.R, 0.575795622064727)
-	same(t, "t", p.T, 2.22705447664068)
-	same(t, "p", p.P, 0.0500920041370355)
-	same(t, "low", p.CI.Low, 0.107449166601903)
-	same(t, "high", p.CI.High, 0.835002273234898)
-	s, err := stats.Spearman(x, y, 0.9)
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, "rho", s.R, 0.670220063248407)
-	same(t, "p", s.P, 0.0170812177863063)
-}
-
-func TestCorrelationLimits(t *testing.T) {
-	for name, c := range map[string]struct {
-		a, b      []float64
-		r         float64
-		undefined bool
-		warnings  int
-	}{
-		"two pairs":   {[]float64{1, 2}, []float64{1, 3}, math.NaN(), true, 0},
-		"three pairs": {[]float64{0, 1, 0}, []float64{0, 1, 2}, 0, false, 1},
-		"perfect":     {[]float64{1, 2, 3, 4}, []float64{-2, -4, -6, -8}, -1, false, 1},
-		"constant":    {[]float64{0.1, 0.1, 0.1}, []float64{1, 2, 3}, math.NaN(), true, 0},
-		"too large":   {[]float64{1e200, 2e200, 0}, []float64{1, 2, 3}, math.NaN(), true, 0},
-	} {
-		r, err := stats.Pearson(c.a, c.b, 0.95)
-		if err != nil || !alike(r.R, c.r) || (r.Undefined != "") != c.undefined || len(r.Warnings) != c.warnings {
-			t.Errorf("%s: %+v, %v", name, r, err)
-		}
-		if c.undefined && !math.IsNaN(r.P) || !math.IsNaN(r.CI.Low) {
-			t.Errorf("%s: a number where there is none: %+v", name, r)
-		}
-	}
-}
-
-// TestPerfectCorrelation: numbers on a line have no test and no interval, however the
-// coefficient is rounded.
-func TestPerfectCorrelation(t *testing.T) {
-	for _, n := range []int{3, 4, 5, 6, 7, 8, 9, 10, 1000, 100_000} {
-		x, square, falling := make([]float64, n), make([]float64, n), make([]float64, n)
-		for i := range x {
-			x[i], square[i], falling[i] = float64(i+1), float64((i+1)*(i+1)), 1-0.1*float64(i+1)
-		}
-		s, _ := stats.Spearman(x, square, 0.95)
-		p, _ := stats.Pearson(x, falling, 0.95)
-		for name, r := range map[string]stats.Correlation{"ranks": s, "falling line": p} {
-			if math.Abs(r.R) != 1 || !math.IsNaN(r.P) || !math.IsNaN(r.CI.Low) || len(r.Warnings) != 1 {
-				t.Errorf("%s of %d pairs: %+v", name, n, r)
-			}
-		}
-		// 1e-5 off the line in one of n points: r is near 1 and less.
-		square[0], square[n-1] = x[0]+1e-5, x[n-1]
-		copy(square[1:n-1], x[1:])
-		if r, _ := stats.Pearson(x, square, 0.95); n <= 10 && (r.R == 1 || math.IsNaN(r.P)) {
-			t.Errorf("nearly a line of %d pairs: %+v", n, r)
-		}
-	}
-}
-
 func TestBadPairs(t *testing.T) {
 	one, two := []float64{1}, []float64{1, 2}
 	for name, err := range map[string]error{
@@ -556,8 +480,6 @@ func TestBadPairs(t *testing.T) {
 		"flips of nothing":      second(stats.SignFlipExact(nil)),
 		"flips of NaN":          second(stats.SignFlipRandom([]float64{math.NaN()}, 10, 1, 1)),
 		"flips without draws":   second(stats.SignFlipRandom(two, 0, 1, 1)),
-		"correlation unequal":   second(stats.Pearson(one, two, 0.95)),
-		"ranks' level":          second(stats.Spearman(two, two, 0)),
 		"equivalence at 0.5":    second(stats.PairedTOST(two, two, -1, 1, 0.5)),
 		"equivalence unequal":   second(stats.PairedTOST(one, two, -1, 1, 0.05)),
 		"negative se":           second(stats.TOST(0, -1, 5, -1, 1, 0.05)),

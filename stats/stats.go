@@ -12,7 +12,6 @@
 //	d with missing scores   RangeOfEffect
 //	passes, same items      McNemarTable, McNemarOutcomes, Tango, NewcombePaired, ComparePairedProportions
 //	                        (in clusters), CochranQ
-//	two series              Pearson, Spearman
 //	rates over clusters     SumByCluster; RatioOfSums, ProportionOfSums, RatioDifference, SquareAndAdd
 //	bootstrap of clusters   ClusterBootstrap, ClusterBootstrapDiff, ResampleClusters
 //	regression              ParseFormula, Frame; FitRobust (clustered standard errors),
@@ -20,7 +19,7 @@
 //	proportions             Wilson, ClopperPearson, Jeffreys, AgrestiCoull, CompareProportions
 //	tables of counts        ChiSquared, RowPairs, Fisher
 //	agreement of raters     KappaTable, CohenKappa, FleissKappa, KrippendorffAlpha, GwetAC1
-//	confidences, scores     CalibrationCurve, ROC, CompareROC
+//	confidences, scores     CalibrationCurve, ROC
 //	bootstrap of measures   FleissBootstrap, KrippendorffBootstrap, KrippendorffClusterBootstrap,
 //	                        CalibrationBootstrap, BootstrapClusters
 //	judges and people       PredictionPowered, PredictionPoweredClusters, PredictionPoweredDiff
@@ -39,8 +38,7 @@
 // A number that the data do not determine is NaN, and an interval NaN at both ends;
 // never 0, 1 or an infinity. An infinity is a value, such as the odds ratio of 5 to
 // 0. The field Undefined is the reason if the estimate or its test is missing, else
-// empty. If only a part is missing, such as the interval of a perfect correlation,
-// see Warnings or the comment on the field. Methods without an error result, and
+// empty. If only a part is missing, see Warnings or the comment on the field. Methods without an error result, and
 // the intervals of a count (Wilson and others), return an undefined interval for an
 // impossible level or count.
 //

@@ -101,16 +101,15 @@ Keys that a run sends: K to h, L to i.
 		{"width", struct {
 			*experiment.Widths
 			Confidence float64
-		}{&experiment.Widths{Run: "r", Metric: "m", Wanted: 0.1, Items: 2, Replicates: 2, Tried: 5000, Of: []experiment.Width{{Of: "a", Now: 0.25, Replicates: 3, NeedsItems: 4},
-			{Of: "b", Now: 1, NeedsItems: 3, Least: 0.5}, {Of: "c", Now: 0.4, NoSpread: true, NeedsItems: 35}, {Of: "d", Now: analyse.Undefined(), NeedsItems: 6}, {Of: "e", Now: 0.9, Replicates: 9},
-			{Of: "f", Now: 0.05, NeedsItems: 2, Replicates: 1}, {Of: "g", Now: 0.1, NeedsItems: 2, NoSpread: true}, {Of: "h", NoSpread: true}}}, 0.95},
+		}{&experiment.Widths{Run: "r", Metric: "m", Wanted: 0.1, Items: 2, Replicates: 2, Of: []experiment.Width{{Of: "a", Now: 0.25, Replicates: 3},
+			{Of: "b", Now: 1, Least: 0.5}, {Of: "c", Now: 0.4, NoSpread: true}, {Of: "d", Now: analyse.Undefined()},
+			{Of: "f", Now: 0.05, Replicates: 1}, {Of: "g", Now: 0.1, NoSpread: true}, {Of: "h", NoSpread: true}}}, 0.95},
 			"m: 95 % intervals of a width of 0.1, by run r: 2 items, 2 replicates\n\n" +
 				"                                              now  takes\n" +
-				"a                                           0.250  3 replicates, or about 4 items\n" +
-				"b                                           1.000  about 3 items; more replicates lead to 0.500 at best\n" +
-				"c                                           0.400  about 35 items; without a spread between items, what more replicates do is unknown\n" +
-				"d                                               -  about 6 items\n" +
-				"e                                           0.900  9 replicates, or more than 5000 items\n" +
+				"a                                           0.250  3 replicates\n" +
+				"b                                           1.000  more items: more replicates lead to 0.500 at best\n" +
+				"c                                           0.400  unknown: the run shows no spread between items\n" +
+				"d                                               -  unknown: the run has no interval\n" +
 				"f                                           0.050  no more; 1 replicate would be enough\n" +
 				"g                                           0.100  no more\n" +
 				"h                                           0.000  unknown: the run shows no spread between items\n"},

@@ -291,15 +291,14 @@ func TestCutPrompts(t *testing.T) {
 // An arm with answers under different settings is warned of.
 func TestMixedSettings(t *testing.T) {
 	from := sources()
-	from.Mixed = []eval.ArmSettings{{Arm: "x", Stage: eval.StageJudge, Answers: 1}, {Arm: "x", Stage: eval.StageJudge, LeftOut: "seed dropped", Answers: 2},
-		{Arm: "x", Stage: eval.StageRun, Answers: 10}, {Arm: "x", Stage: eval.StageRun, LeftOut: "temperature dropped", Answers: 20}}
+	from.Mixed = []eval.ArmSettings{{Arm: "x", Stage: eval.StageJudge, Adapted: 2, Answers: 3}, {Arm: "x", Stage: eval.StageRun, Adapted: 20, Answers: 30}}
 	a, err := collect(t).Analyse(question(), from)
 	if err != nil {
 		t.Fatal(err)
 	}
 	warnings := strings.Join(a.Warnings, "\n")
-	for _, want := range []string{"x: the settings of its requests to its judge differ", "1 with all of the study's; 2 with seed dropped\n",
-		"x: the settings of its requests differ, as the server did not take the same from all; its numbers mix the answers: 10 with all of the study's; 20 with temperature dropped\n"} {
+	for _, want := range []string{"x: the settings of its requests to its judge differ, as the server did not take the same from all: 2 of 3 answers",
+		"x: the settings of its requests differ, as the server did not take the same from all: 20 of 30 answers"} {
 		if !strings.Contains(warnings, want) {
 			t.Errorf("the warnings lack %q:\n%s", want, warnings)
 		}

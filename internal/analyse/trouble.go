@@ -141,15 +141,9 @@ func troubleWarnings(list []Trouble) []string {
 
 // mixedSettings warns of arms that mix answers to requests with different settings.
 func mixedSettings(list []eval.ArmSettings) (w []string) {
-	for len(list) > 0 {
-		first, n := list[0], 0
-		var parts []string
-		for ; n < len(list) && list[n].Arm == first.Arm && list[n].Stage == first.Stage; n++ {
-			parts = append(parts, fmt.Sprintf("%d with %s", list[n].Answers, cmp.Or(list[n].LeftOut, "all of the study's")))
-		}
-		of := map[bool]string{true: " to its judge"}[first.Stage == eval.StageJudge]
-		w = append(w, fmt.Sprintf("%s: the settings of its requests%s differ, as the server did not take the same from all; its numbers mix the answers: %s", first.Arm, of, strings.Join(parts, "; ")))
-		list = list[n:]
+	for _, s := range list {
+		of := map[bool]string{true: " to its judge"}[s.Stage == eval.StageJudge]
+		w = append(w, fmt.Sprintf("%s: the settings of its requests%s differ, as the server did not take the same from all: %d of %s are to adapted ones (`adapted` in the table `calls`), and its numbers mix them", s.Arm, of, s.Adapted, text.Plural(s.Answers, "answer", "answers")))
 	}
 	return w
 }

@@ -2,8 +2,6 @@ package eval
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 )
 
 // A Cut says that a server counted far fewer tokens than a prompt has words, so
@@ -41,17 +39,10 @@ type ArmCuts struct {
 // RaisedNote begins the note of a limit that follows from the request.
 const RaisedNote = "max_tokens raised to "
 
-// LeftOut lists the changes to a request that follow from what its model refuses.
-func LeftOut(adapted []string) []string {
-	return slices.DeleteFunc(slices.Clone(adapted), func(note string) bool {
-		return strings.HasPrefix(note, CutNote) || strings.HasPrefix(note, RaisedNote)
-	})
-}
-
-// ArmSettings counts answers of an arm in one stage to requests with the same changes, in order.
+// ArmSettings counts answers of an arm in one stage, and those to adapted requests.
 type ArmSettings struct {
 	Arm     string
 	Stage   Stage
-	LeftOut string // "" if nothing was changed
+	Adapted int
 	Answers int
 }

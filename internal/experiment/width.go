@@ -8,14 +8,14 @@ import (
 	"math"
 	"slices"
 
+	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
-	"github.com/scruple-eval/scruple/internal/power"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/stats"
 )
 
-// Widths say what the interval of a mean of items takes to be no wider than wanted, by the
-// intervals of reports, and by what a run shows of the variance between items and between
+// Widths say how many replicates it takes until intervals of a mean of items are no wider than
+// wanted, by those of reports, and by what a run shows of the variance between items and between
 // replicates of an item.
 type Widths struct {
 	Run        string  `json:"run"`
@@ -23,7 +23,6 @@ type Widths struct {
 	Wanted     float64 `json:"wanted"`
 	Items      int     `json:"items"`
 	Replicates int     `json:"replicates"`
-	Tried      int     `json:"items_tried"` // the most that were analysed
 	Of         []Width `json:"of"`
 }
 
@@ -37,16 +36,13 @@ type Width struct {
 	Replicates int     `json:"replicates"`
 	Least      float64 `json:"least"`
 	NoSpread   bool    `json:"no_spread,omitempty"`
-	// NeedsItems are those that it takes with these replicates, and those of the run if they are
-	// enough; 0 if it is wider with all that were tried, or has no width.
-	NeedsItems int `json:"needs_items"`
 }
 
 // A spreading is how the mean of an arm or of a difference spreads.
 type spreading struct {
-	width     power.Width
-	means     map[string]float64 // of the replicates of each item
-	replicate float64            // variance of the mean of all items that comes from replicates
+	arm, other string             // "" is no other
+	means      map[string]float64 // of the replicates of each item
+	replicate  float64            // variance of the mean of all items that comes from replicates
 }
 
 // Widths plans the width of the intervals of the first primary metric, from the scores of the
@@ -70,14 +66,8 @@ func (x *Experiment) Widths(ctx context.Context, db *store.DB, wanted float64) (
 	if err != nil {
 		return nil, err
 	}
-	scores := map[string]trialSums{}
-	read := func(metric string) trialSums {
-		if scores[metric] == nil && err == nil {
-			scores[metric], err = scoreSums(ctx, db, run, metric)
-		}
-		return scores[metric]
-	}
-	arms := x.spreadings(read(metric.Name), run.Replicates)
+	sums, err := scoreSums(ctx, db, run, metric.Name)
+	arms := x.spreadings(sums, run.Replicates)
 	var of []spreading
 	for _, id := range x.contestants() {
 		if s := arms[id]; len(s.means) > 1 {
@@ -99,26 +89,11 @@ func (x *Experiment) Widths(ctx context.Context, db *store.DB, wanted float64) (
 	if err != nil {
 		return nil, err
 	}
-	design, _ := x.design()
-	design.Items, design.Question.Run.Replicates = x.Items(), run.Replicates
-	ids := mapped(design.Items, func(it eval.Item) string { return it.ID })
-	slices.Sort(ids)
-	widths := mapped(of, func(s spreading) power.Width { return s.width })
+	kept, err := Kept(ctx, db, run)
 	w := &Widths{Run: run.ID, Metric: cmp.Or(metric.Title, metric.Name), Wanted: wanted, Replicates: run.Replicates}
-	var failed error
-	w.Tried, failed = design.Widths(widths, metric.Name, wanted, func(arm, metric string) (num, den []float64) {
-		sums := read(metric)
-		for _, id := range ids {
-			all := sums[eval.Trial{Item: id, Arm: arm}]
-			num, den = append(num, all.Num), append(den, all.Den)
-		}
-		return num, den
-	})
-	err = cmp.Or(err, failed)
 	for i := 0; i < len(of) && err == nil; i++ {
 		var width Width
-		of[i].width = widths[i]
-		width, err = x.width(of[i], run.Replicates, wanted)
+		width, err = x.width(of[i], kept.Analysis, metric.Name, run.Replicates, wanted)
 		w.Items, w.Of = max(w.Items, len(of[i].means)), append(w.Of, width)
 	}
 	return w, err
@@ -128,7 +103,7 @@ func (x *Experiment) Widths(ctx context.Context, db *store.DB, wanted float64) (
 func (x *Experiment) spreadings(sums trialSums, replicates int) map[string]spreading {
 	arms := map[string]spreading{}
 	for _, arm := range x.ArmIDs() {
-		s := spreading{width: power.Width{Arm: arm}, means: map[string]float64{}}
+		s := spreading{arm: arm, means: map[string]float64{}}
 		within, of := 0.0, 0.0
 		for _, it := range x.Items() { // in their order: sums are the same on every machine
 			mean, ok := sums.of(it.ID, arm)
@@ -153,7 +128,7 @@ func (x *Experiment) spreadings(sums trialSums, replicates int) map[string]sprea
 }
 
 func (s spreading) minus(o spreading) spreading {
-	d := spreading{width: power.Width{Arm: s.width.Arm, Other: o.width.Arm}, means: map[string]float64{}, replicate: s.replicate + o.replicate}
+	d := spreading{arm: s.arm, other: o.arm, means: map[string]float64{}, replicate: s.replicate + o.replicate}
 	for item, mean := range s.means {
 		if other, ok := o.means[item]; ok {
 			d.means[item] = mean - other
@@ -164,7 +139,7 @@ func (s spreading) minus(o spreading) spreading {
 
 // width plans a width. The variance of a mean is that between clusters, of which a part
 // goes with the number of replicates: v = rest + replicate·now/r.
-func (x *Experiment) width(s spreading, replicates int, wanted float64) (Width, error) {
+func (x *Experiment) width(s spreading, a *analyse.Analysis, metric string, replicates int, wanted float64) (Width, error) {
 	var values []float64
 	var clusters []string
 	for _, it := range x.Items() {
@@ -172,9 +147,14 @@ func (x *Experiment) width(s spreading, replicates int, wanted float64) (Width, 
 			values, clusters = append(values, v), append(clusters, it.ClusterID())
 		}
 	}
-	w := Width{Of: s.width.Arm, Now: eval.Number(s.width.Now), NeedsItems: s.width.Takes}
-	if s.width.Other != "" {
-		w.Of += " − " + s.width.Other
+	w := Width{Of: s.arm, Now: eval.Number(math.NaN())}
+	if s.other != "" {
+		w.Of += " − " + s.other
+		if c, ok := a.Comparison(s.arm, s.other, metric); ok {
+			w.Now = c.High - c.Low
+		}
+	} else if e, ok := a.Estimate(s.arm, metric); ok {
+		w.Now = e.High - e.Low
 	}
 	nums, dens, err := stats.SumByCluster(values, slices.Repeat([]float64{1}, len(values)), clusters)
 	if err != nil {
@@ -185,8 +165,8 @@ func (x *Experiment) width(s spreading, replicates int, wanted float64) (Width, 
 		return w, err
 	}
 	part := math.Min(1, s.replicate/(e.SE*e.SE)) // of the variance
-	w.Least = s.width.Now * math.Sqrt(1-part)
-	if most := math.Pow(wanted/s.width.Now, 2); most > 1-part {
+	w.Least = float64(w.Now) * math.Sqrt(1-part)
+	if most := math.Pow(wanted/float64(w.Now), 2); most > 1-part {
 		w.Replicates = max(1, int(math.Ceil(part*float64(replicates)/(most-1+part)-1e-9)))
 	}
 	return w, nil

@@ -601,13 +601,14 @@ func (r Rule) pricesDiffer(a *analyse.Analysis) string {
 }
 
 // steps is how finely errors of a judge are tried, in parts of the range of a metric. Each try takes twice
-// as long for each result that lacks scores: with more than fewGaps not each step is tried, and with more
-// than manyGaps none.
+// as long for each result that lacks scores: with more than mostGaps none is tried.
 const (
-	steps    = 400
-	fewGaps  = 4
-	manyGaps = 7
+	steps    = 100
+	mostGaps = 6
 )
+
+// notTried says that errors of a judge enter a rule in a way that is not tried.
+const notTried = "which of its errors would reverse this is not known"
 
 // reversal says which error of the judge would change the state of the rule: the smallest
 // difference between its errors on the two arms of a comparison, or error on one arm. It is
@@ -615,48 +616,42 @@ const (
 func (r Rule) reversal(a *analyse.Analysis, state State) string {
 	least, said := math.Inf(1), ""
 	if len(r.across) > 0 || slices.ContainsFunc(a.Estimates, func(e analyse.Estimate) bool { return e.Stratum != nil && r.readsOfJudge(e) }) {
-		said = "how its errors enter a stratum, or a comparison across a factor, is not known"
+		said = notTried
 	}
 	for _, x := range r.calls {
 		n := x.arms()
 		unmoved := x.effect() || x.apart && !x.outside && x.in(nil)
-		if said == "" && unmoved && slices.ContainsFunc(x.args[:n], func(arm string) bool { return judgeAlone(a, arm, x.args[n]) }) {
-			said = fmt.Sprintf("how its errors enter %s is not known", x.name)
+		if unmoved && slices.ContainsFunc(x.args[:n], func(arm string) bool { return judgeAlone(a, arm, x.args[n]) }) {
+			said = notTried
 		}
 	}
 	gaps, _ := r.gaps(a)
-	stride := 1
-	if len(gaps) > fewGaps {
-		stride = steps / 20
-	}
 	try := func(metric, between string, move func(moved *analyse.Analysis, by analyse.Number)) {
 		m, _ := a.Metric(metric)
 		most := float64(m.Max - m.Min)
-		if math.IsInf(most, 0) || math.IsNaN(most) {
-			if said == "" {
-				said = fmt.Sprintf("how far it may err is not known, since %s has no bounds", metric)
-			}
+		if math.IsInf(most, 0) || math.IsNaN(most) || len(gaps) > mostGaps {
+			said = cmp.Or(said, notTried)
 			return
 		}
-		if len(gaps) > manyGaps {
-			said = cmp.Or(said, fmt.Sprintf("how its errors enter is not known, since %d results lack scores", len(gaps)))
-			return
-		}
-		by, found := leastError(most, least, stride, func(by float64) bool {
+		reversed := func(by float64) bool {
 			moved := *a
 			moved.Estimates, moved.Comparisons = slices.Clone(a.Estimates), slices.Clone(a.Comparisons)
 			move(&moved, analyse.Number(by))
 			return r.apply(&moved).State != state
-		})
-		if found {
+		}
+		for k := range steps {
+			by := most * float64(k+1) / steps
+			if by >= least {
+				return
+			}
+			if !reversed(by) && !reversed(-by) {
+				continue
+			}
 			shown := fmt.Sprintf("%.3g", by)
 			if m.Max == 1 && m.Min >= -1 {
 				shown = fmt.Sprintf("%.2g points", 100*by)
 			}
 			least, said = by, fmt.Sprintf(between, shown)
-		}
-		if stride > 1 {
-			said = cmp.Or(said, fmt.Sprintf("its errors are tried at multiples of %.3g alone, since %d results lack scores", most*float64(stride)/steps, len(gaps)))
 		}
 	}
 	for i, c := range a.Comparisons {
@@ -676,27 +671,6 @@ func (r Rule) reversal(a *analyse.Analysis, state State) string {
 		}
 	}
 	return said
-}
-
-// leastError finds the smallest error below a limit, of either sign, that reverses a rule: it tries each
-// stride-th step up to most, and then the steps before the one that does.
-func leastError(most, limit float64, stride int, reversed func(by float64) bool) (least float64, found bool) {
-	size := func(k int) float64 { return most * float64(k) / steps }
-	for k := stride; k <= steps && !found && size(k-stride) < limit; k += stride {
-		for _, sign := range []float64{1, -1} {
-			if !reversed(sign * size(k)) {
-				continue
-			}
-			at := k - stride + 1
-			for at < k && !reversed(sign*size(at)) {
-				at++
-			}
-			if size(at) < limit {
-				least, limit, found = size(at), size(at), true
-			}
-		}
-	}
-	return least, found
 }
 
 func judgeAlone(a *analyse.Analysis, arm, metric string) bool {

@@ -8,7 +8,6 @@ package power
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"sort"
 	"strings"
@@ -99,9 +98,8 @@ func (d Design) Needs() ([]Need, error) {
 
 // rough is what is relevant, analysed in less time: an interval of scores without differences
 // does not depend on many resamples, nor on the variances that a mixed model estimates.
-func (d Design) rough() Design { return d.relevant().quick() }
-
-func (d Design) quick() Design {
+func (d Design) rough() Design {
+	d = d.relevant()
 	d.Question.Study.Resamples = min(d.Question.Study.Resamples, 1000)
 	if d.Question.Study.Method == "mixed_effects" {
 		d.Question.Study.Method = "auto"
@@ -120,18 +118,10 @@ const mostAnalysed = 60_000
 // like those of a run, in clusters of their own; 0 if they do not at most items, the largest
 // number that was analysed. In large studies the numbers are rough.
 func (d Design) Takes(rules []gate.Rule, of Scores) (takes []int, most int, err error) {
-	holds := make([]func(*analyse.Analysis) bool, len(rules))
-	for i, r := range rules {
-		holds[i] = r.Holds
-	}
-	return d.rough().takes(holds, of)
-}
-
-// takes returns at how many items something holds, as [Design.Takes] does of rules.
-func (d Design) takes(holds []func(*analyse.Analysis) bool, of Scores) (takes []int, most int, err error) {
+	d = d.rough()
 	repeated := d.repeated(of)
-	takes = make([]int, len(holds))
-	below := slices.Repeat([]int{len(d.Items)}, len(holds)) // the largest number that is too small
+	takes = make([]int, len(rules))
+	below := slices.Repeat([]int{len(d.Items)}, len(rules)) // the largest number that is too small
 	left := mostAnalysed / max(1, len(d.Question.Comparisons))
 	try := func(n int) (bool, error) {
 		if left -= n; left < 0 && most > 0 {
@@ -142,10 +132,10 @@ func (d Design) takes(holds []func(*analyse.Analysis) bool, of Scores) (takes []
 			return false, err
 		}
 		most = max(most, n)
-		for i := range holds {
+		for i, r := range rules {
 			switch {
 			case n <= below[i] || takes[i] > 0 && n >= takes[i]:
-			case holds[i](a):
+			case r.Holds(a):
 				takes[i] = n
 			default:
 				below[i] = n
@@ -159,7 +149,7 @@ func (d Design) takes(holds []func(*analyse.Analysis) bool, of Scores) (takes []
 			return takes, most, err
 		}
 	}
-	for i := range holds {
+	for i := range rules {
 		for takes[i] > below[i]+1 {
 			if ok, err := try((takes[i] + below[i]) / 2); err != nil || !ok {
 				return takes, most, err
@@ -187,60 +177,6 @@ func (d Design) repeated(of Scores) func(n int) (*analyse.Analysis, error) {
 			return f.num[item%len(d.Items)], f.den[item%len(d.Items)]
 		})
 	}
-}
-
-// A Width is that of the interval of an arm's metric, or of the difference to another arm.
-type Width struct {
-	Arm, Other string // "" is no other
-	Now        float64
-	Takes      int // items until it is no wider than wanted; 0 as of [Design.Takes]
-}
-
-// Widths adds to each width of a metric what it is with the items of a run, and how many items it
-// takes, by the intervals of reports. Now is NaN without an interval. An interval without a width,
-// as of equal scores, does not say how many items one takes.
-func (d Design) Widths(list []Width, metric string, wanted float64, of Scores) (most int, err error) {
-	var arms []string
-	for _, w := range list {
-		arms = append(arms, w.Arm)
-	}
-	d = d.relevant(arms...)
-	a, err := d.repeated(of)(len(d.Items))
-	if err != nil {
-		return 0, err
-	}
-	var wide []*Width // wider than wanted
-	var holds []func(*analyse.Analysis) bool
-	for i := range list {
-		w := &list[i]
-		narrow := func(a *analyse.Analysis) bool {
-			width := w.in(a, metric)
-			return width > 0 && width <= wanted
-		}
-		switch w.Now = w.in(a, metric); {
-		case narrow(a):
-			w.Takes = len(d.Items)
-		case w.Now != 0:
-			wide, holds = append(wide, w), append(holds, narrow)
-		}
-	}
-	takes, most, err := d.quick().takes(holds, of)
-	for i, w := range wide {
-		w.Takes = takes[i]
-	}
-	return most, err
-}
-
-// in is the width in an analysis, NaN without an interval.
-func (w Width) in(a *analyse.Analysis, metric string) float64 {
-	if w.Other == "" {
-		if e, ok := a.Estimate(w.Arm, metric); ok {
-			return float64(e.High - e.Low)
-		}
-	} else if c, ok := a.Comparison(w.Arm, w.Other, metric); ok {
-		return float64(c.High - c.Low)
-	}
-	return math.NaN()
 }
 
 // Estimated returns the metrics of a rule that an estimator computes from more than scores,
@@ -278,9 +214,10 @@ func (d Design) extreme(n, every int) (*analyse.Analysis, error) {
 }
 
 // relevant keeps what the rules read and what corrects it: the primary comparisons
-// on the primary metrics. It keeps arms besides.
-func (d Design) relevant(arms ...string) Design {
+// on the primary metrics.
+func (d Design) relevant() Design {
 	q := d.Question
+	var arms []string
 	metrics := slices.Clone(q.Primary)
 	pairs := slices.DeleteFunc(slices.Clone(q.Comparisons), func(p analyse.Pair) bool { return !p.Primary })
 	for i := range pairs {

@@ -28,16 +28,10 @@ func calibrated(p calibrationParams, in confidences) Result {
 type scores struct {
 	Score    []float64 `json:"score"`
 	Positive []bool    `json:"positive"`
-	Other    []float64 `json:"other,omitempty"`
 }
 
 func auroc(p level, in scores) Result {
-	r := rowsOf(must(stats.ROC(in.Score, in.Positive, p.Conf)))
-	if in.Other != nil {
-		d := must(stats.CompareROC(in.Score, in.Other, in.Positive, p.Conf))
-		r = append(r, Row{"other", append(Result{{"auroc", d.B.Value}, {"direction", "score - other"}}, rowsOf(d)...)})
-	}
-	return r.explained().at(p.Conf)
+	return explain(must(stats.ROC(in.Score, in.Positive, p.Conf))).at(p.Conf)
 }
 
 // level is a confidence level as an option.

@@ -30,8 +30,6 @@ func TestTablesAreCases(t *testing.T) {
 		{"labels with gaps", "krippendorff_alpha", "r1,r2\nyes,yes\nno,\nno,yes\nno,no\n", "r1,r2", `{}`,
 			`{"ratings": [["yes", "no", "no", "no"], ["yes", null, "yes", "no"]]}`},
 		{"score and kind", "auroc", outcomes, "score,b", `{}`, `{"score": [3.5, 2.5, 1, 4, 2.5, 0.5], "positive": [0, 1, 1, 0, 0, 1]}`},
-		{"two scores and kind", "auroc", outcomes, "score,c,conf", `{}`,
-			`{"score": [3.5, 2.5, 1, 4, 2.5, 0.5], "positive": [1, 1, 0, 0, 1, 1], "other": [0.9, 0.8, 0.2, 0.7, 0.4, 0.9]}`},
 		{"confidence and outcome", "calibration", outcomes, "conf,a", `{"bins": 2, "equal_counts": true}`,
 			`{"confidence": [0.9, 0.8, 0.2, 0.7, 0.4, 0.9], "outcome": [true, true, false, true, false, true]}`},
 	} {

@@ -68,7 +68,7 @@ func decodeParams(raw jsontext.Value, params any, notes bool) {
 		near, ok := meant(name, known)
 		refuse(ok, "unknown params.%s; did you mean %q?", name, near)
 		if !notes {
-			fail(fmt.Errorf("unknown params.%s%s; %s", name, otherMethods(name), expectedNames(known)))
+			fail(fmt.Errorf("unknown params.%s; %s", name, expectedNames(known)))
 		}
 	}
 }
@@ -96,23 +96,6 @@ func meant(name string, known []string) (string, bool) {
 	slices.Sort(words)
 	near, ok := text.Nearest(name, words)
 	return synonyms[near], ok
-}
-
-// otherMethods says which methods have an option of the name, for an error.
-func otherMethods(name string) string {
-	var names []string
-	for _, p := range All() {
-		if slices.ContainsFunc(p.Params, func(o Param) bool { return o.Name == name }) {
-			names = append(names, p.Name)
-		}
-	}
-	switch {
-	case len(names) == 0:
-		return ""
-	case len(names) > 3:
-		names = append(names[:3], "…")
-	}
-	return " (an option of " + strings.Join(names, ", ") + ")"
 }
 
 // decode decodes a JSON value. Keys that the type does not know, and lists

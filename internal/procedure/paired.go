@@ -1,11 +1,9 @@
 package procedure
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"reflect"
-	"slices"
 
 	"github.com/scruple-eval/scruple/stats"
 )
@@ -132,18 +130,4 @@ func equivalence(p equivalenceParams, in equivalenceInput) Result {
 	}
 	refuse(in.SE == nil || in.DF == nil, "input.estimate needs se and df")
 	return explain(must(stats.TOST(*in.Estimate, *in.SE, *in.DF, low, high, alpha)))
-}
-
-func correlation(params level, in pairs) Result {
-	p := must(stats.Pearson(in.A, in.B, params.Conf))
-	s := must(stats.Spearman(in.A, in.B, params.Conf))
-	warnings := slices.Clone(p.Warnings)
-	for _, w := range s.Warnings {
-		if !slices.Contains(p.Warnings, w) {
-			warnings = append(warnings, "Spearman: "+w)
-		}
-	}
-	row := func(c stats.Correlation) Result { return Result{{"r", c.R}, {"p", c.P}, {"ci95", c.CI}} }
-	return Result{{"n", p.N}, {"pearson", row(p)}, {"spearman", row(s)}}.undefined(cmp.Or(p.Undefined, s.Undefined)).
-		with(warningsKey, warnings).at(params.Conf)
 }

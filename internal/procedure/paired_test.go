@@ -17,7 +17,6 @@ func TestPairedTablesAreCases(t *testing.T) {
 		{"sign_flip_exact", "diff", `{}`, ab},
 		{"sign_flip_montecarlo", "diff", `{"resamples": 500, "seed": 3}`, `{"diff": [0.25, -0.125, 0, 0.5, 0.25]}`},
 		{"tost", "a,b", `{"margin": 0.6}`, ab},
-		{"correlation", "a,b", `{}`, ab},
 		{"p_adjust", "p", `{"alpha": 0.1}`, `{"p": [0.01, 0.2, 0.03, 0.5, 0.04]}`},
 	} {
 		t.Run(c.method, func(t *testing.T) {
@@ -65,9 +64,6 @@ func TestPairedOptions(t *testing.T) {
 		{"limits apart", `{"method": "tost", "params": {"margin": 1, "high": 0.3}, "input": {"estimate": 0.1, "se": 0.2, "df": 10}}`, `"low":-1,"high":0.3,`},
 		{"a p-value missing", `{"method": "p_adjust", "input": {"p": [0.03, null, 0.04]}}`, `"bonferroni":[0.06,null,0.08],"holm":[0.06,null,0.06]`},
 		{"not rejected either", `{"method": "p_adjust", "input": {"p": [0.01, null, 0.04]}}`, `"reject":{"bonferroni":[true,null,false]`},
-		{"three pairs", `{"method": "correlation", "input": {"a": [1, 2, 4], "b": [1, 3, 2]}}`, `"warnings":["no interval for the correlation of 3 pairs`},
-		{"perfect in ranks", `{"method": "correlation", "input": {"a": [1, 2, 3, 4], "b": [1, 2, 3, 9]}}`, `"warnings":["Spearman: no test and no interval for a perfect correlation"]`},
-		{"perfect", `{"method": "correlation", "input": {"a": [1, 2, 3, 4], "b": [2, 4, 6, 8]}}`, `"warnings":["no test and no interval for a perfect correlation"]`},
 		{"nothing relevant", `{"method": "ir_metrics", "params": {"ks": [1, 2]}, "input": {"queries": [{"ranking": ["a"], "relevance": {"a": 1}}, {"ranking": ["a"], "relevance": {"a": 0}}]}}`, `"warnings":["queries without a relevant document, whose nDCG counts as 0 in the mean: 1 of 2",`},
 		{"one power", `{"method": "power_paired_t", "input": {"solve": "power", "n": 20, "dz": 0.5}}`, `"value":0.5645044`},
 		{"binomial quantile", `{"method": "distribution_tails", "input": {"quantiles": [{"dist": "binomial", "params": [1000, 0.25], "p": 0.975}]}}`, `"quantile":277`},

@@ -206,7 +206,6 @@ var methods = map[string]method{
 	"sign_flip_exact":      typed[none, differences]{answer: signFlipExact},
 	"sign_flip_montecarlo": typed[drawParams, differences]{defaults: drawParams{20000, 1, 1}, answer: signFlipRandom},
 	"tost":                 typed[equivalenceParams, equivalenceInput]{answer: equivalence},
-	"correlation":          typed[level, pairs]{defaults: conf95, answer: correlation},
 
 	"cluster_bootstrap_random":          typed[bootstrapParams, clustered]{defaults: bootstrapParams{drawParams{10000, 1, 1}, 0.95}, answer: bootstrapped},
 	"cluster_bootstrap_fixed_resamples": typed[resampleParams, resampledInput]{defaults: resampleParams{Conf: 0.95}, answer: resampled},

@@ -314,7 +314,6 @@ func TestResultsNameColumns(t *testing.T) {
 		{"paired_t_test", "ctn,other", `{}`, `"roles":{"a":"ctn","b":"other"},"n":4,"direction":"a - b"`, "differences are"},
 		{"wilcoxon_signed_rank", "b=ctn,a=other", `{}`, `"roles":{"a":"other","b":"ctn"},"n":4,"direction":"a - b"`, "column other"},
 		{"tost", "ctn,other", `{"margin": 1}`, `"roles":{"a":"ctn","b":"other"},"n":4,"direction":"a - b"`, "column other"},
-		{"correlation", "ctn,other", `{}`, `"roles":{"a":"ctn","b":"other"}`, "column other"},
 		{"two_proportion_z", "ctn,group", `{}`, `"group1":"new","group2":"old","x1":2,"n1":2,"x2":1,"n2":2,"direction":"group1 - group2"`, "difference, group 1 − group 2"},
 		{"two_proportion_z", "ctn,group", `{"first": "old"}`, `"group1":"old","group2":"new","x1":1,`, "proportion of group 1"},
 		{"mcnemar", "ctn,plain", `{}`, `"roles":{"a_pass":"ctn","b_pass":"plain"}`, "only the first passes (b)"},
@@ -323,7 +322,6 @@ func TestResultsNameColumns(t *testing.T) {
 		{"chi2_independence", "group,second", `{}`, `"row_i":"new","row_j":"old"`, "new  0   2"},
 		{"fisher_exact", "group,second", `{}`, `"rows":["new","old"],"columns":["no","yes"],"table":[[0,2],[1,1]]`, "old  1   1"},
 		{"cohen_kappa", "plain,ctn", `{}`, `"roles":{"rater_a":"plain","rater_b":"ctn"}`, "rows: rater_a"},
-		{"auroc", "other,ctn,plain", `{}`, `"other":{"auroc":0.6666666666666666,"direction":"score - other"`, "column plain"},
 		{"ppi_difference", "ctn,plain,ctn,plain", `{}`, `"direction":"a - b"`, "column plain"},
 		{"confidence_sequence", "a=ctn,b=plain", `{}`, `"roles":{"a":"ctn","b":"plain"},"n":4,"direction":"a - b"`, "differences are"},
 		{"fleiss_kappa", "group,group", `{}`, `"categories":["new","old"]`, "column group, group"},
@@ -385,7 +383,6 @@ func TestLevels(t *testing.T) {
 	for _, c := range []struct{ method, input, key string }{
 		{"paired_t_test", pairs, "ci95"}, {"paired_t_test", pairs, "cohen_dz_ci95_noncentral_t"},
 		{"wilcoxon_signed_rank", pairs, "hodges_lehmann_ci95_normal"},
-		{"correlation", pairs, "pearson/ci95"},
 		{"two_proportion_z", `{"x": [15, 5], "n": [25, 20]}`, "diff_ci95_newcombe"},
 		{"mcnemar", `{"table": [[12, 7], [3, 8]]}`, "odds_ratio_ci95_exact"},
 		{"cohen_kappa", `{"rater_a": [1, 2, 2, 1, 1, 2], "rater_b": [1, 2, 1, 1, 2, 2]}`, "unweighted/ci95"},

@@ -42,9 +42,7 @@ func TestOptionsThatAreMeant(t *testing.T) {
 		{"wilcoxon_signed_rank", "Conf-Level", `did you mean "conf"?`, `did you mean "conf"?`},
 		{"chi2_independence", "corection", `did you mean "continuity"?`, `did you mean "continuity"?`},
 		{"krippendorff_alpha", "n_resample", `did you mean "resamples"?`, `did you mean "resamples"?`},
-		{"wilcoxon_signed_rank", "margin", `unknown params.margin (an option of tost); expected conf, alternative`, ""},
-		{"wilcoxon_signed_rank", "seed", `(an option of sign_flip_montecarlo, `, ""},
-		{"logistic_glmm_laplace", "emmeans_factor", `(an option of lmm_random_intercepts)`, ""},
+		{"wilcoxon_signed_rank", "margin", `unknown params.margin; expected conf, alternative`, ""},
 		{"wilcoxon_signed_rank", "direction", "unknown params.direction; expected", ""},
 		{"wilcoxon_signed_rank", "tie_rule", "unknown params.tie_rule; expected", ""},
 	} {

@@ -12,7 +12,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -366,51 +365,18 @@ func (db *DB) Cuts(ctx context.Context, run *Run) (list []eval.ArmCuts, err erro
 	return list, err
 }
 
-// Mixed counts the answers of arms by what their requests left out, where requests of the same step
-// left out different things. Replicates after the first may have a setting more.
+// Mixed counts the answers of arms to adapted requests, where those of the same step were adapted in
+// different ways; replicates after the first may have a setting more. What a server cut, and a limit
+// that follows from the request, are no settings.
 func (db *DB) Mixed(ctx context.Context, run *Run) ([]eval.ArmSettings, error) {
-	type kind struct {
-		Arm         string
-		Stage       eval.Stage
-		Model, Step string
-		Later       bool
-	}
-	type row struct {
-		kind
-		Adapted []string
-		Answers int
-	}
-	var last kind
-	answers, mixed := map[string]int{}, map[eval.ArmSettings]int{}
-	end := func() {
-		for leftOut, n := range answers {
-			if len(answers) > 1 {
-				mixed[eval.ArmSettings{Arm: last.Arm, Stage: last.Stage, LeftOut: leftOut}] += n
-			}
-		}
-		clear(answers)
-	}
-	for r, err := range rows[row](ctx, db, `SELECT t.arm, c.stage, c.model, c.step, t.replicate > 1, c.adapted, count(*) FROM `+planned+`calls c ON c.trial = t.id
-		WHERE `+inPlan+inForce+` AND c.stage <> 'embed' AND c.error_kind = '' GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, 4, 5`, run) {
-		if err != nil {
-			return nil, err
-		}
-		if r.kind != last {
-			end()
-			last = r.kind
-		}
-		answers[strings.Join(eval.LeftOut(r.Adapted), ", ")] += r.Answers
-	}
-	end()
-	var list []eval.ArmSettings
-	for s, n := range mixed {
-		s.Answers = n
-		list = append(list, s)
-	}
-	slices.SortFunc(list, func(a, b eval.ArmSettings) int {
-		return cmp.Or(cmp.Compare(a.Arm, b.Arm), cmp.Compare(a.Stage, b.Stage), cmp.Compare(a.LeftOut, b.LeftOut))
-	})
-	return list, nil
+	return all[eval.ArmSettings](ctx, db, `SELECT arm, stage, sum(adapted), sum(answers) FROM (
+		SELECT arm, stage, count(*) FILTER (WHERE settings <> ?) AS adapted, count(*) AS answers FROM (
+			SELECT t.arm, c.stage, c.model, c.step, t.replicate > 1 AS later,
+				CASE WHEN c.adapted LIKE ? OR c.adapted LIKE ? THEN NULL ELSE coalesce(c.adapted, ?) END AS settings
+			FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+inForce+` AND c.stage <> 'embed' AND c.error_kind = '') AS c
+		GROUP BY arm, stage, model, step, later HAVING count(DISTINCT settings) > 1) AS c
+		GROUP BY arm, stage ORDER BY arm, stage`,
+		modelText(""), modelText("%"+eval.CutNote+"%"), modelText("%"+eval.RaisedNote+"%"), modelText(""), run)
 }
 
 // Latencies returns the latencies of every arm with calls, ordered by arm.

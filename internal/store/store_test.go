@@ -780,8 +780,7 @@ func testMixed(t *testing.T, place place) {
 	if sums, err := db.CallSums(t.Context(), r); err != nil || !sums.Adapted() {
 		t.Errorf("no changed request in %+v, %v", sums, err)
 	}
-	want := []eval.ArmSettings{{Arm: "a", Stage: eval.StageRun, Answers: 2}, {Arm: "a", Stage: eval.StageRun, LeftOut: "temperature dropped", Answers: 4},
-		{Arm: "b", Stage: eval.StageJudge, Answers: 2}, {Arm: "b", Stage: eval.StageJudge, LeftOut: "temperature dropped", Answers: 4}}
+	want := []eval.ArmSettings{{Arm: "a", Stage: eval.StageRun, Adapted: 4, Answers: 6}, {Arm: "b", Stage: eval.StageJudge, Adapted: 4, Answers: 6}}
 	got, err := db.Mixed(t.Context(), r)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)

@@ -18,6 +18,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/errno"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/model"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -41,7 +42,7 @@ type Exec struct {
 	options ExecOptions
 	words   []string
 	path    string
-	env     environment
+	env     []string
 	grace   time.Duration // what Close gives processes to end by themselves
 	maxLine int
 
@@ -74,7 +75,7 @@ func NewExec(command string, o ExecOptions) (*Exec, error) {
 		vars = os.Environ()
 	}
 	return &Exec{
-		options: o, words: words, path: path, env: newEnvironment(vars, o.Dir, o.Pass),
+		options: o, words: words, path: path, env: environment(vars, o.Dir, o.Pass),
 		grace: 2 * time.Second, maxLine: maxAnswer, live: map[*worker]struct{}{},
 	}, nil
 }
@@ -125,20 +126,17 @@ func (e *Exec) explain(w *worker, err error) error {
 	if failure.Message == "" && failure.Err != nil {
 		failure.Message = failure.Err.Error()
 	}
-	said := w.said()
-	if text := oneLine(said); text != "" {
-		failure.Message += "; its standard error: " + text
+	if said := say.PlainLine(w.said()); said != "" {
+		failure.Message += "; its standard error: " + said
 	}
-	switch name := e.env.missed(said); {
-	case name != "":
-		failure.Remedy = name + " is not passed to commands: list it in execution.environment of the study if the command needs it"
+	switch {
 	case failure.Kind == eval.ErrTimeout && w.served == 0:
 		failure.Remedy += ", and check that the command flushes standard output after each answer"
 	case failure.Remedy != "":
 	case failure.Kind == eval.ErrMalformed:
 		failure.Remedy = "standard output must contain only answers, one JSON object per line with the request's id: write everything else to standard error"
 	case w.broken:
-		failure.Remedy = "run the command by hand: it must answer every line of standard input with one line of standard output"
+		failure.Remedy = "run the command by hand: it must answer every line of standard input with one line of standard output, and gets no variables of the environment but those in execution.environment of the study"
 	}
 	return e.options.Keys.Clean(failure)
 }
@@ -202,7 +200,7 @@ func (e *Exec) waiting() *worker {
 }
 
 func (e *Exec) command() *exec.Cmd {
-	return &exec.Cmd{Path: e.path, Args: e.words, Dir: e.options.Dir, Env: e.env.vars}
+	return &exec.Cmd{Path: e.path, Args: e.words, Dir: e.options.Dir, Env: e.env}
 }
 
 // notStarted classifies the error of starting a program: an error of the program
@@ -335,37 +333,15 @@ func passes(name string, more []string, windows bool) bool {
 		slices.ContainsFunc(more, func(m string) bool { return m == name || windows && strings.EqualFold(m, name) })
 }
 
-// An environment is what processes are started with.
-type environment struct {
-	vars     []string
-	withheld map[string]bool // names of variables that were left out
-}
-
-func newEnvironment(vars []string, dir string, more []string) environment {
-	e := environment{withheld: map[string]bool{}}
+// environment is what processes are started with, of these variables.
+func environment(vars []string, dir string, more []string) (out []string) {
 	for _, v := range vars {
 		if name, _, _ := strings.Cut(v, "="); passes(name, more, runtime.GOOS == "windows") {
-			e.vars = append(e.vars, v)
-		} else {
-			e.withheld[name] = true
+			out = append(out, v)
 		}
 	}
 	if absolute, err := filepath.Abs(dir); err == nil {
-		e.vars = append(e.vars, "PWD="+absolute) // the last one counts
+		out = append(out, "PWD="+absolute) // the last one counts
 	}
-	return e
-}
-
-// variable matches what may be the name of an environment variable. Shorter ones
-// and those in small letters are mostly words.
-var variable = regexp.MustCompile(`\b[A-Z_][A-Z0-9_]{3,}\b`)
-
-// missed names a variable that was left out and that a process speaks of.
-func (e *environment) missed(text string) string {
-	for _, name := range variable.FindAllString(text, -1) {
-		if e.withheld[name] {
-			return name
-		}
-	}
-	return ""
+	return out
 }

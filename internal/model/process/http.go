@@ -15,6 +15,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/model"
+	"github.com/scruple-eval/scruple/internal/say"
 )
 
 // HTTP asks a service. It implements [model.Client].
@@ -132,7 +133,7 @@ func rejected(x *model.Exchange) *model.Error {
 	status := x.Status
 	failure := &model.Error{Kind: model.KindOfStatus(status), RetryAfter: model.RetryAfter(x.Header, time.Now()), Message: shorten(x.Body)}
 	if a, err := decode(x.Body); err == nil && a.complaint() != "" {
-		failure.Message = oneLine(a.complaint())
+		failure.Message = say.PlainLine(a.complaint())
 	}
 	failure.Message = cmp.Or(failure.Message, strings.ToLower(http.StatusText(status)))
 	switch {

@@ -43,11 +43,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
-	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -55,6 +51,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/model"
+	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -110,7 +107,7 @@ func decode(data []byte) (answer, error) {
 	case !json.Valid(data):
 		return a, model.Malformed("the answer is not JSON: %s", shorten(data))
 	case data[0] != '{':
-		return a, model.Malformed("the answer is %s, not an object: %s", kindOf(data), shorten(data))
+		return a, model.Malformed("the answer is no object: %s", shorten(data))
 	}
 	if err := jsonv2.Unmarshal(data, &a, lenient); err != nil {
 		return a, model.Malformed("reading the answer: %v: %s", err, shorten(data))
@@ -125,21 +122,7 @@ func noOutput(data []byte, output jsontext.Value) error {
 	if len(output) > 0 {
 		return model.Malformed(`the answer's "output" is null: want a text, an object or a list, or a reason in "error"`)
 	}
-	var keys map[string]jsontext.Value
-	_ = jsonv2.Unmarshal(data, &keys, lenient) // it could be read a moment ago
-	const most = 8
-	names := slices.Sorted(maps.Keys(keys))
-	more := ""
-	if len(names) > most {
-		names, more = names[:most], " …"
-	}
-	for i, n := range names {
-		names[i] = strconv.Quote(shorten([]byte(n)))
-	}
-	if len(names) == 0 {
-		names = []string{"no key"}
-	}
-	return model.Malformed(`the answer has no "output", it has %s%s`, strings.Join(names, ", "), more)
+	return model.Malformed(`the answer has no "output": %s`, shorten(data))
 }
 
 // asFailure is an error as one of a model: an answer must not end the program by one of another kind.
@@ -177,7 +160,7 @@ func (a *answer) response() (eval.Response, error) {
 	failed := eval.Response{Usage: stated}
 	failed.Usage.Uncounted = false // there is no answer to count for
 	if said := a.complaint(); said != "" {
-		return failed, &model.Error{Kind: eval.ErrUnavailable, Message: "the pipeline reported: " + oneLine(said)}
+		return failed, &model.Error{Kind: eval.ErrUnavailable, Message: "the pipeline reported: " + say.PlainLine(said)}
 	}
 	text, err := textOf(a.Output)
 	if err != nil {
@@ -197,7 +180,7 @@ func textOf(output jsontext.Value) (string, error) {
 		err := json.Compact(&b, output)
 		return b.String(), err
 	}
-	return "", model.Malformed(`the answer's "output" is %s: want a text, an object or a list`, kindOf(output))
+	return "", model.Malformed(`the answer's "output" is %s: want a text, an object or a list`, shorten(output))
 }
 
 // usageOf parses token counts and the cost. What is missing or no number from 0 is not known, so
@@ -228,43 +211,7 @@ func usageOf(raw jsontext.Value) eval.Usage {
 	return usage
 }
 
-// kindOf names the kind of a JSON value by its first byte.
-func kindOf(value []byte) string {
-	switch value[0] {
-	case '"':
-		return "a text"
-	case '{':
-		return "an object"
-	case '[':
-		return "a list"
-	case 't', 'f', 'n':
-		return string(value)
-	}
-	return "a number"
-}
-
 // shorten shows the beginning of what a pipeline wrote, on one line.
 func shorten(b []byte) string {
-	return text.Shorten(oneLine(string(b)), 200)
-}
-
-// oneLine makes a text fit for an error message: lines joined, and without
-// what could steer a terminal.
-func oneLine(s string) string {
-	var lines []string
-	for line := range strings.Lines(strings.ToValidUTF8(s, "\ufffd")) {
-		line = strings.Map(func(r rune) rune {
-			switch {
-			case r == '\t':
-				return ' '
-			case unicode.IsControl(r):
-				return -1
-			}
-			return r
-		}, line)
-		if line = strings.TrimSpace(line); line != "" {
-			lines = append(lines, line)
-		}
-	}
-	return strings.Join(lines, " | ")
+	return text.Shorten(say.PlainLine(string(b)), 200)
 }
