@@ -81,6 +81,4 @@ type block struct {
 	Metrics []definition
 	Samples *samples
 	Prompts []prompt
-	// Of documents: a text as it is, and Markdown of people.
-	Verbatim, Written string
 }

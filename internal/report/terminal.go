@@ -21,7 +21,6 @@ import (
 // TerminalOptions control how a report is shown on a terminal.
 type TerminalOptions struct {
 	Width   int  // columns; 0 means 80, less than 40 means 40
-	Short   bool // a summary has only the most important results
 	Color   bool // ANSI colours and Unicode symbols; otherwise ASCII except in data
 	Verbose bool // everything
 }
