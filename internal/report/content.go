@@ -61,6 +61,7 @@ type shown int
 const (
 	everywhere shown = iota
 	inText           // a terminal and Markdown: HTML draws it
+	briefly          // a terminal, unless verbose: the others have it at length
 	atLength         // not a terminal, unless verbose
 	inFull           // HTML, folded, and a verbose terminal: it tells a reader little
 	filed            // Markdown and HTML: it is too long for a terminal

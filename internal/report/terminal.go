@@ -93,11 +93,8 @@ func (d Differences) render(m medium, shows ...shown) {
 	}
 	sec := b.comparisons()
 	if whole := b.wholeComparisons(); len(whole) > 0 {
-		all := b.differences("Differences", whole)
+		all := b.differences("Differences", whole, false)
 		all.Legend = append(all.Legend, mapped(methodsOf(whole), func(method string) string { return "Method: " + method + "." })...)
-		if all.has("p adjusted") {
-			all.Legend = append(all.Legend, b.adjustment())
-		}
 		sec.Blocks = append([]block{{Table: all}}, filter(sec.Blocks, func(b block) bool { return b.In == everywhere })...)
 	}
 	renderSection(m, sec, shows...)
@@ -140,7 +137,7 @@ func (s *screen) shows() []shown {
 	if s.Verbose {
 		return []shown{everywhere, inText, atLength, inFull}
 	}
-	return []shown{everywhere, inText}
+	return []shown{everywhere, inText, briefly}
 }
 
 func (s *screen) heading(level int, text string) {
