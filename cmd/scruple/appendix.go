@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/annotate"
@@ -17,7 +15,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/bundle"
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/disk"
-	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
@@ -68,7 +65,7 @@ func (a *app) appendix(o *opened) error {
 		for _, name := range made {
 			a.say("made %s, for people to write", name)
 		}
-		a.say("wrote %s to %s; %s has all of them", text.Plural(len(names)-1, "appendix", "appendices"), dir, appendix.AllName)
+		a.say("wrote %s to %s", text.Plural(len(names), "appendix", "appendices"), dir)
 		a.sayMissing(set.Missing)
 	})
 }
@@ -129,21 +126,6 @@ func ofRun(ctx context.Context, s *appendix.Source, db *store.DB, x *experiment.
 		s.Outdated = true
 	} else if err != nil {
 		return err
-	}
-	r, err := x.Attach(ctx, db, found)
-	s.Prompt = func(t eval.Trial) (string, error) {
-		if err != nil {
-			return "", err
-		}
-		prompts, err := r.Prompts(ctx, t, eval.StageRun)
-		if err != nil {
-			return "", err
-		}
-		steps := slices.Sorted(maps.Keys(prompts))
-		if len(steps) == 0 {
-			return "", errors.New("the store has no request of it")
-		}
-		return prompts[steps[0]], nil
 	}
 	return nil
 }

@@ -73,9 +73,9 @@ func (a *app) buildKit(o *opened) error {
 	}
 	return a.answer(made, "kit", struct {
 		blind.Made
-		Dir, Study           string
-		Unsent, Beside, URLs []string
-	}{made, output, quoted(o.arg), unsent, spec.Beside, spec.URLs})
+		Dir, Study   string
+		Unsent, URLs []string
+	}{made, output, quoted(o.arg), unsent, spec.URLs})
 }
 
 // kitSpec says what a kit of a study is made of, and what the study reads that stays here.
@@ -91,7 +91,10 @@ func kitSpec(x *experiment.Experiment) (spec blind.Spec, unsent []string, err er
 		case p.Program != "" && !filepath.IsAbs(p.Program): // an absolute path is of this machine alone
 			send = append(send, p.Program)
 		}
-		others, spec.Beside = append(others, p.Files...), append(spec.Beside, p.Watched...)
+		if i := slices.IndexFunc(p.Watched, func(rel string) bool { return !slices.Contains(send, rel) }); i >= 0 {
+			return spec, nil, x.File.Errorf(spec.Arms, "arm %s watches %s, and of a program a kit has the first file alone: leave the arm out of the kit with -o", strings.TrimPrefix(p.Model, eval.PipelinePrefix), p.Watched[i])
+		}
+		others = append(others, p.Files...)
 	}
 	for _, rel := range slices.Compact(slices.Sorted(slices.Values(append(send, others...)))) {
 		info, err := os.Stat(x.File.Place(rel))
@@ -103,7 +106,6 @@ func kitSpec(x *experiment.Experiment) (spec blind.Spec, unsent []string, err er
 			unsent = append(unsent, rel)
 		}
 	}
-	spec.Beside = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(spec.Beside))), func(rel string) bool { return slices.Contains(spec.Files, rel) })
 	return spec, unsent, nil
 }
 
@@ -183,11 +185,8 @@ func (a *app) runKit(o *opened) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeModels()) }()
-	switch changed, err := k.Begin(discipline.DigestOf(x.Treatment)); {
-	case err != nil:
+	if err := k.Begin(discipline.DigestOf(x.Treatment)); err != nil {
 		return err
-	case changed:
-		a.warn("note: models or settings changed after the run began: what they change is asked anew, and the result says so")
 	}
 	db, err := store.Open(ctx, blind.StoreOf(dir))
 	if err != nil {

@@ -54,7 +54,6 @@ func terminalOf(w io.Writer) (fd int, ok bool) {
 func (a *app) terminal() report.TerminalOptions {
 	o := report.TerminalOptions{Width: 80}
 	if fd, ok := terminalOf(a.out); ok {
-		o.Short = true
 		if w, _, err := term.GetSize(fd); err == nil {
 			o.Width = w
 		}

@@ -173,7 +173,7 @@ func samplesPerArm(arms int) int {
 }
 
 // conclude scores and analyses a run from its stored answers, writes the report
-// files and prints the answer in brief. arg is the study or run that the command names;
+// files and prints the answer. arg is the study or run that the command names;
 // decides says that the command exits with the verdict.
 func (a *app) conclude(ctx context.Context, db *store.DB, r *experiment.Run, arg string, decides bool) (experiment.Result, error) {
 	if err := a.setPeoplesVerdicts(ctx, db, r); err != nil {

@@ -41,18 +41,19 @@ func (a *app) verb(path string, of verb) *cobra.Command {
 	if path == "show" {
 		c.ValidArgsFunction = a.offerItems
 	}
-	least, most := len(needed(t.args)), len(t.args)
-	if all := strings.Join(t.args, " "); strings.Contains(all, "…") || strings.Contains(all, "...") {
+	most := len(t.args)
+	least := most - strings.Count(c.Use, " [")
+	if strings.Contains(c.Use, "…") || strings.Contains(c.Use, "...") {
 		most = math.MaxInt
 	}
 	c.Args = func(c *cobra.Command, given []string) error {
-		if n := len(a.withStudy(c, given)); n < least || n > most {
-			return wrongCount(c, a.withStudy(c, given))
+		if n := len(withStudy(c, given)); n < least || n > most {
+			return fmt.Errorf("%s: got %s; usage: %s", path, text.Plural(len(given), "argument", "arguments"), c.UseLine())
 		}
 		return nil
 	}
 	c.RunE = func(c *cobra.Command, given []string) error {
-		given = a.withStudy(c, given)
+		given = withStudy(c, given)
 		a.looks = slices.Contains(looking, path)
 		if err := a.applyShortcuts(c, given); err != nil {
 			return err
@@ -70,62 +71,18 @@ func (a *app) verb(path string, of verb) *cobra.Command {
 	return c
 }
 
-// needed are the arguments of a command that must be given.
-func needed(args []string) []string {
-	return slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return strings.HasPrefix(arg, "[") })
-}
-
-// wrongCount says which arguments of a command are missing, or what it takes.
-func wrongCount(c *cobra.Command, given []string) error {
-	name := strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ")
-	names := strings.Fields(c.Use)[1:]
-	if missing := needed(names); len(given) < len(missing) {
-		text := fmt.Sprintf("%s needs %s", name, strings.Join(missing[len(given):], " and "))
-		if len(given) > 0 {
-			text += " after " + strings.Join(given, " ")
-		} else if hasDefault(c) {
-			text += ": the current folder has no " + defaultStudy
-		}
-		return fmt.Errorf("%s; usage: %s", text, c.UseLine())
-	}
-	takes := "no arguments"
-	if len(names) > 0 {
-		takes = strings.Join(names, " ")
-	}
-	return fmt.Errorf("%s takes %s, got %s: %s; usage: %s", name, takes, text.Plural(len(given), "argument", "arguments"), strings.Join(given, " "), c.UseLine())
-}
-
 // defaultStudy is the default study file of a folder.
 const defaultStudy = "study.yaml"
 
 // hasDefault reports whether defaultStudy is the default of a command.
 func hasDefault(c *cobra.Command) bool { return strings.Contains(c.Use, " STUDY") }
 
-// withStudy puts the default study before the arguments if the current folder has it
-// and there are none, or they begin with an item.
-func (a *app) withStudy(c *cobra.Command, args []string) []string {
-	if !hasDefault(c) || !isFile(defaultStudy) {
-		return args
-	}
-	ofItem := strings.Contains(c.Use, "ITEM")
-	if len(args) == 0 || ofItem && !a.isStudyOrRun(c.Context(), args[0]) {
-		return append([]string{defaultStudy}, args...)
+// withStudy is the arguments, or without any the default study if the current folder has it.
+func withStudy(c *cobra.Command, args []string) []string {
+	if len(args) == 0 && hasDefault(c) && isFile(defaultStudy) {
+		return []string{defaultStudy}
 	}
 	return args
-}
-
-// isStudyOrRun reports whether an argument names a study file or a run of the
-// store.
-func (a *app) isStudyOrRun(ctx context.Context, arg string) bool {
-	if isStudyFile(arg) {
-		return true
-	}
-	db, _, err := a.findRun(ctx, arg)
-	if err != nil {
-		return false
-	}
-	db.Close()
-	return true
 }
 
 // printJSON prints a value as indented JSON.

@@ -258,7 +258,6 @@ type BlindResult struct {
 	Data        string            `json:"data_sha256"`          // committed before the run
 	Documents   int               `json:"documents,omitempty"`  // 0: of an earlier version, which says nothing of missing scores
 	Simulated   []string          `json:"simulated,omitempty"`  // arms whose answers were simulated
-	Restarted   int               `json:"restarted,omitempty"`  // changes of models, replicates or seed after the run began
 	BeganAt     string            `json:"began_at,omitempty"`   // RFC 3339, UTC; "": an earlier version, which did not say
 	Comparisons []BlindComparison `json:"comparisons"`
 	// CommittedAt is when the ledger of the study recorded the commitment, of a result. Late: after the
@@ -297,9 +296,6 @@ func (r BlindResult) String() string {
 	s := fmt.Sprintf("by %s, %s, %s", by, of, data)
 	if len(r.Simulated) > 0 {
 		s += ", SIMULATED"
-	}
-	if r.Restarted > 0 {
-		s += ", begun anew " + text.Plural(r.Restarted, "time", "times") + " with other models or settings"
 	}
 	switch {
 	case r.Late:

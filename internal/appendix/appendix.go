@@ -38,10 +38,9 @@ type Source struct {
 	Analysis *analyse.Analysis
 	Outdated bool // the study is no longer what the run was analysed with
 	Kept     kit.Kept
-	Prompt   func(eval.Trial) (string, error) // as it was sent
 }
 
-// A File is an appendix as Markdown, or a page of all of them.
+// A File is an appendix as Markdown.
 type File struct {
 	Name string // such as H1_performance.md
 	Data []byte
@@ -53,7 +52,7 @@ type Set struct {
 	Missing []Missing
 }
 
-// Make makes the appendices, each as Markdown, and all as one page of HTML.
+// Make makes the appendices.
 func Make(list []kit.Appendix, s Source) (set Set, err error) {
 	results, err := s.results()
 	if err != nil {
@@ -63,7 +62,6 @@ func Make(list []kit.Appendix, s Source) (set Set, err error) {
 	if s.Analysis != nil {
 		alpha = s.Analysis.Study.Alpha // of a planned look
 	}
-	all := make([]report.Document, 1)
 	notices := s.notices()
 	for _, a := range list {
 		d := report.Document{Title: title(a)}
@@ -89,14 +87,8 @@ func Make(list []kit.Appendix, s Source) (set Set, err error) {
 		if err := report.WriteDocument(&b, d, alpha); err != nil {
 			return set, err
 		}
-		all, set.Files = append(all, d), append(set.Files, File{fileName(a), b.Bytes()})
+		set.Files = append(set.Files, File{fileName(a), b.Bytes()})
 	}
-	all[0] = report.Document{Title: "What people have not written yet", Parts: append(slices.Clip(notices), missingTable(set.Missing))}
-	var b bytes.Buffer
-	if err := report.WriteDocuments(&b, s.Study.Name+", appendices", all, alpha); err != nil {
-		return set, err
-	}
-	set.Files = append(set.Files, File{AllName, b.Bytes()})
 	return set, nil
 }
 
@@ -116,9 +108,6 @@ func (s Source) notices() (parts []report.Part) {
 	}
 	return parts
 }
-
-// AllName is the page with all appendices.
-const AllName = "all.html"
 
 func title(a kit.Appendix) string {
 	if a.Name == "" {
@@ -395,57 +384,21 @@ func measured(m *annotate.Measure) eval.Cell {
 	return eval.Ratio(eval.Number(m.Value)).Within(eval.Number(m.CI.Low), eval.Number(m.CI.High))
 }
 
-// prompts has the text and the parameters of an example request of each arm. Arms with the
-// same text have it once. With judges, theirs are at the end, as the report has them.
-func (s Source) prompts(arms []string, judges bool) (parts []report.Part) {
+// prompts is what was asked of arms, and of judges, as the report has it.
+func (s Source) prompts(arms []string, judges bool) []report.Part {
 	if s.Analysis == nil || s.Analysis.Asked == nil {
 		return []report.Part{prose("No model was asked yet.")}
 	}
-	t := &eval.Table{Title: "Parameters as sent", Columns: []string{"arm", "provider", "model asked for", "answered by", "parameters", "changed for the model"},
-		Note: "Of an example request. What is not listed was not sent, so the provider's default holds."}
-	type example struct{ arms, item, text string }
-	var examples []example
-	var unknown, ofJudges []report.Part
+	var asked []analyse.Party
 	for _, p := range s.Analysis.Asked.Parties {
-		if p.Judge && !judges || !p.Judge && !slices.Contains(arms, p.Name) {
-			continue
-		}
-		var settings, versions []string
-		for _, l := range p.Settings {
-			settings = append(settings, l.Name+" "+l.Value)
-		}
-		for _, v := range p.Answered {
-			versions = append(versions, fmt.Sprintf("%s (%d)", v.Name, v.N))
-		}
-		t.Row(eval.Texts(p.Name, p.Provider, p.Model, strings.Join(versions, ", "), strings.Join(settings, ", "), strings.Join(p.Adapted, ", "))...)
-		if p.Judge {
-			for _, q := range p.Prompts {
-				ofJudges = append(ofJudges, report.Part{Heading: "Sent to the judge " + p.Name + " about " + p.Item, Verbatim: q.Text})
-			}
-			continue
-		}
-		sent := ""
-		for r := 1; r <= max(1, s.Study.Execution.Replicates) && sent == ""; r++ { // one of them may have failed
-			sent, _ = s.Prompt(eval.Trial{Item: p.Item, Arm: p.Name, Replicate: r})
-		}
-		if sent == "" { // the reason may name folders of this machine, and a deposit is the same bytes on all
-			unknown = append(unknown, prose("The request of %s about %s cannot be built again; scruple show --prompts says why.", p.Name, p.Item))
-			continue
-		}
-		if i := slices.IndexFunc(examples, func(e example) bool { return e.text == sent && e.item == p.Item }); i >= 0 {
-			examples[i].arms += ", " + p.Name
-		} else {
-			examples = append(examples, example{p.Name, p.Item, sent})
+		if p.Judge && judges || !p.Judge && slices.Contains(arms, p.Name) {
+			asked = append(asked, p)
 		}
 	}
-	if len(t.Rows) == 0 {
+	if len(asked) == 0 {
 		return []report.Part{prose("No arm of the study has such a prompt.")}
 	}
-	parts = append([]report.Part{{Table: t}}, unknown...)
-	for _, e := range examples {
-		parts = append(parts, report.Part{Heading: "Sent to " + e.arms + " about " + e.item, Verbatim: e.text})
-	}
-	return append(parts, ofJudges...)
+	return []report.Part{{Asked: asked}}
 }
 
 // program has what it takes to compute the results again.

@@ -69,10 +69,10 @@ func check(t *testing.T, folder string, s Source) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(set.Files) != len(all)+1 {
-		t.Fatalf("%d files, want %d", len(set.Files), len(all)+1)
+	if len(set.Files) != len(all) {
+		t.Fatalf("%d files, want %d", len(set.Files), len(all))
 	}
-	for _, f := range set.Files[:len(all)] {
+	for _, f := range set.Files {
 		golden := filepath.Join("testdata", folder, f.Name)
 		if *update {
 			if err := os.MkdirAll(filepath.Dir(golden), 0o755); err != nil {
@@ -135,7 +135,7 @@ func TestNoticesOfARun(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range set.Files {
-			want := f.Name == AllName || strings.HasPrefix(f.Name, "H") || strings.HasPrefix(f.Name, "F1")
+			want := strings.HasPrefix(f.Name, "H") || strings.HasPrefix(f.Name, "F1")
 			for _, notice := range []struct {
 				words string
 				want  bool
@@ -166,7 +166,7 @@ func TestLevelOfALook(t *testing.T) {
 		for _, want := range []struct {
 			words string
 			want  bool
-		}{{"LOOKS: look 1 of 3 planned", h1 || f.Name == AllName}, {"its 99.979", h1}, {"its 95", false}} {
+		}{{"LOOKS: look 1 of 3 planned", h1}, {"its 99.979", h1}, {"its 95", false}} {
 			if got := strings.Contains(string(f.Data), want.words); got != want.want && (want.want || h1) {
 				t.Errorf("%s: %q is there: %v", f.Name, want.words, got)
 			}

@@ -2,10 +2,9 @@ package appendix
 
 import (
 	"fmt"
-	"slices"
+	"regexp"
 	"strings"
 
-	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
@@ -19,22 +18,6 @@ type Missing struct {
 
 func (m Missing) String() string {
 	return fmt.Sprintf("Not written yet: %s, heading %q", m.Page, m.Heading)
-}
-
-func missingTable(list []Missing) report.Part {
-	if len(list) == 0 {
-		return prose("Every page is written.")
-	}
-	t := &eval.Table{Title: say.Plural(len(list), "section", "sections") + " not written yet", Columns: []string{"file", "sections", "headings"}}
-	for len(list) > 0 {
-		n, headings := 0, []string{}
-		for ; n < len(list) && list[n].Page == list[0].Page; n++ {
-			headings = append(headings, list[n].Heading)
-		}
-		t.Row(eval.Text(list[0].Page), eval.Count(n), eval.Text(strings.Join(headings, "; ")))
-		list = list[n:]
-	}
-	return report.Part{Table: t}
 }
 
 // known returns what the suite knows for an appendix.
@@ -131,57 +114,24 @@ func Pages(list []kit.Appendix, s Source) (pages []File, err error) {
 	return pages, nil
 }
 
-// uncommented is a page without its comments, but for those in code.
-func uncommented(page string) string {
-	code, _ := report.Code(page)
-	var b strings.Builder
-	for at := 0; ; {
-		begin, end := strings.Index(page[at:], "<!--"), -1
-		if begin >= 0 {
-			begin += at
-			end = strings.Index(page[begin+4:], "-->")
-		}
-		switch {
-		case end < 0:
-			return b.String() + page[at:]
-		case within(code, begin):
-			b.WriteString(page[at : begin+4])
-			at = begin + 4
-		default:
-			b.WriteString(page[at:begin])
-			at = begin + 4 + end + 3
-		}
-	}
-}
-
-// within reports whether a place is in code.
-func within(code [][2]int, at int) bool {
-	return slices.ContainsFunc(code, func(c [2]int) bool { return c[0] <= at && at < c[1] })
-}
+// comment matches what a page has for those who write it.
+var comment = regexp.MustCompile("(?s)<!--.*?-->")
 
 // sections divides a page at its headings of the second level, which are in order. The text
-// before them has the key "". Comments and the title are left out, but for those in code.
+// before them has the key "". Comments and the title are left out.
 func sections(page string) (texts map[string]string, order []string) {
-	texts = map[string]string{}
-	page = uncommented(strings.ReplaceAll(strings.TrimPrefix(page, "\ufeff"), "\r\n", "\n"))
-	code, _ := report.Code(page)
-	key, at := "", 0
-	for line := range strings.Lines(page) {
-		heading, is := strings.CutPrefix(line, "## ")
-		fenced := within(code, at)
-		at += len(line)
-		switch {
-		case is && !fenced:
-			heading = strings.TrimSpace(heading)
-			key, order = keyOf(heading), append(order, heading)
-			continue
-		case key == "" && !fenced && strings.HasPrefix(line, "# "):
-			continue
-		}
-		texts[key] += line
+	page = strings.ReplaceAll(strings.TrimPrefix(page, "\ufeff"), "\r\n", "\n")
+	parts := strings.Split("\n"+comment.ReplaceAllString(page, ""), "\n## ")
+	before := strings.TrimSpace(parts[0])
+	if strings.HasPrefix(before, "# ") {
+		_, before, _ = strings.Cut(before, "\n")
 	}
-	for key, text := range texts {
-		texts[key] = strings.Trim(text, "\n ")
+	texts = map[string]string{"": strings.Trim(before, "\n ")}
+	for _, part := range parts[1:] {
+		heading, text, _ := strings.Cut(part, "\n")
+		key := keyOf(strings.TrimSpace(heading))
+		order = append(order, strings.TrimSpace(heading))
+		texts[key] = strings.Trim(texts[key]+"\n"+text, "\n ")
 	}
 	return texts, order
 }

@@ -29,15 +29,13 @@
 // planned test; least and most are the difference if the unscored answers were as bad
 // or as good for a as possible. Numbers that do not exist are null, as are those of comparisons
 // with fewer than five pairs or too many answers without a score. A key simulated lists the arms whose
-// answers were simulated, and restarted counts the changes of models, replicates or seed after the
-// run began.
+// answers were simulated.
 //
 // The package must not know suites, models or stores: who calls it runs the study.
 package blind
 
 import (
 	"bytes"
-	"cmp"
 	_ "embed" // the instructions
 	"encoding/json"
 	"errors"
@@ -91,15 +89,12 @@ type Spec struct {
 	study.Blind
 	// Files are the only files of the study that go out, by their paths: prompts and programs.
 	Files   []string
-	Beside  []string // files of programs that must not change, and that the authors send themselves
 	URLs    []string // to which the study sends data
 	Version string   // of this program
 	Program string   // a copy of it to add, "" for none
 	// Record notes the kit before its files are written, so that none is without a note.
 	Record func(Made) error
 }
-
-var errNoData = errors.New("the kit has no data, so a commitment would cover nothing")
 
 // IsKit reports whether a folder is a kit.
 func IsKit(dir string) bool {
@@ -226,7 +221,7 @@ func (spec Spec) content(f *study.File) (content map[string][]byte, places []str
 	}
 	k.Places = slices.Compact(slices.Sorted(slices.Values(append(k.Places, read...))))
 	if len(k.Places) == 0 {
-		return nil, nil, errNoData
+		return nil, nil, errors.New("the kit has no data, so a commitment would cover nothing")
 	}
 	if k.Fixed, err = k.fixedOf(keys); err != nil {
 		return nil, nil, err
@@ -258,11 +253,9 @@ func (spec Spec) content(f *study.File) (content map[string][]byte, places []str
 			return nil, nil, err
 		}
 	}
-	for i, file := range slices.Concat(spec.Files, spec.Beside) {
-		name, sent := filepath.ToSlash(filepath.Clean(file)), i < len(spec.Files)
+	for _, file := range spec.Files {
+		name := filepath.ToSlash(filepath.Clean(file))
 		switch {
-		case !sent && (!filepath.IsLocal(file) || content[name] != nil || k.isData(name)):
-			return nil, nil, fmt.Errorf("%s: watch has to name files of the program alone, in the study's folder, that are not data", file)
 		case !filepath.IsLocal(file):
 			return nil, nil, fmt.Errorf("%s: a kit has files of the study's folder only: move it there", file)
 		case k.isData(name):
@@ -272,10 +265,7 @@ func (spec Spec) content(f *study.File) (content map[string][]byte, places []str
 		if err != nil {
 			return nil, nil, err
 		}
-		k.Files[name] = dataset.SHA256(data)
-		if sent {
-			content[name] = data
-		}
+		k.Files[name], content[name] = dataset.SHA256(data), data
 	}
 	if spec.Program != "" {
 		if content[filepath.Base(spec.Program)], err = os.ReadFile(spec.Program); err != nil {
@@ -345,9 +335,6 @@ func (spec Spec) readme(name, ofArms string, places []string) []byte {
 			guide += "- `" + p + "`: your own data, in the format that `study.yaml` and the documentation of its suite describe.\n"
 		}
 	}
-	for _, file := range spec.Beside {
-		guide += "- `" + filepath.ToSlash(file) + "`: a file of the study's program, which whoever made this kit sends you apart.\n"
-	}
 	sent := ""
 	if len(spec.URLs) > 0 {
 		sent = " But the study sends your data to these addresses,\nwhich its authors chose. Set other models, or do not run it, if your data must not go there:\n\n- <" + strings.Join(spec.URLs, ">\n- <") + ">"
@@ -401,9 +388,6 @@ func Open(dir string, f *study.File, now func() time.Time) (*Kit, error) {
 	if k.kit.Format != kitFormat {
 		return nil, fmt.Errorf("%s has format %q, but this scruple reads %s: use the version that made it, %s", filepath.Join(dir, kitFile), k.kit.Format, kitFormat, k.kit.Scruple)
 	}
-	if len(k.kit.Places) == 0 {
-		return nil, fmt.Errorf("%s: %w; ask whoever made it for a kit of a newer version", filepath.Join(dir, kitFile), errNoData)
-	}
 	keys := f.Keys()
 	have, err := k.kit.fixedOf(keys)
 	if err != nil {
@@ -443,7 +427,7 @@ func Open(dir string, f *study.File, now func() time.Time) (*Kit, error) {
 	if err := k.noOtherPrompts(f); err != nil {
 		return nil, err
 	}
-	if k.Data, err = hashData(dir, k.kit.Places, false); err != nil {
+	if k.Data, err = hashData(dir, k.kit.Places); err != nil {
 		return nil, err
 	}
 	k.entries, err = ledger.Read(k.ledger())
@@ -523,9 +507,9 @@ func (k *Kit) ledger() string { return filepath.Join(k.dir, ".scruple", ledger.N
 // reads other hidden files.
 var unread = regexp.MustCompile(`^\.(DS_Store|localized|directory|keep|git[a-z]*)$`)
 
-// hashData hashes the names and contents of the data: of all files, or of those that a suite could
-// read. None reads hidden folders and links.
-func hashData(dir string, places []string, all bool) (string, error) {
+// hashData hashes the names and contents of the data that a suite could read. None reads hidden
+// folders and links.
+func hashData(dir string, places []string) (string, error) {
 	var lines []string
 	for _, at := range places {
 		if !filepath.IsLocal(filepath.FromSlash(at)) {
@@ -533,7 +517,7 @@ func hashData(dir string, places []string, all bool) (string, error) {
 		}
 		from := filepath.Join(dir, filepath.FromSlash(at))
 		err := filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
-			switch hidden := err == nil && p != from && !all && strings.HasPrefix(d.Name(), "."); {
+			switch hidden := err == nil && p != from && strings.HasPrefix(d.Name(), "."); {
 			case hidden && d.IsDir():
 				return fs.SkipDir
 			case err != nil, d.IsDir(), hidden && (!d.Type().IsRegular() || unread.MatchString(d.Name())):
@@ -609,39 +593,36 @@ func (k *Kit) Commit(by string, documents int) (*Commitment, error) {
 // began is the data of a [RunEntry].
 type began struct {
 	committed
-	Settings string `json:"settings_sha256"` // what determines the requests; "" in earlier versions
+	Settings string `json:"settings_sha256"` // what determines the requests
 }
 
 // Begin records that the kit runs with settings, of which it is given a hash. It refuses data that were
-// not committed, and a second run; an interrupted run is continued. With other settings a result
-// could be selected: such changes are recorded too, and counted in the result.
-func (k *Kit) Begin(settings string) (changed bool, err error) {
+// not committed, and a second run; an interrupted run is continued, with the same settings: by others
+// a result could be selected.
+func (k *Kit) Begin(settings string) error {
 	var was committed
 	commit, ok, err := k.last(CommitEntry, &was)
 	switch {
 	case err != nil:
-		return false, err
+		return err
 	case !ok:
-		return false, ledger.NotAllowed("the data are not committed: run `scruple blind commit %s --by NAME`, and send the hash before you run the kit", k.dir)
-	}
-	if was.Data != k.Data { // versions before hashed all files
-		all, err := hashData(k.dir, k.kit.Places, true)
-		if err != nil {
-			return false, err
-		}
-		if was.Data != all {
-			return false, ledger.NotAllowed("the data changed after they were committed on %s: restore them", commit.At)
-		}
-		k.Data = all // of the commitment that the result is compared with
+		return ledger.NotAllowed("the data are not committed: run `scruple blind commit %s --by NAME`, and send the hash before you run the kit", k.dir)
+	case was.Data != k.Data:
+		return ledger.NotAllowed("the data changed after they were committed on %s: restore them", commit.At)
 	}
 	if e, done, _ := k.last(ResultEntry, nil); done {
-		return false, ledger.NotAllowed("the kit ran, and its result is of %s: a kit runs once", e.At)
+		return ledger.NotAllowed("the kit ran, and its result is of %s: a kit runs once", e.At)
 	}
 	var before began
-	if _, begun, err := k.last(RunEntry, &before); err != nil || begun && before.Settings == settings {
-		return false, err
+	switch e, begun, err := k.last(RunEntry, &before); {
+	case err != nil:
+		return err
+	case begun && before.Settings != settings:
+		return ledger.NotAllowed("the run began on %s with other models, replicates or seed: restore them, or commit and run in a new copy of the kit", e.At)
+	case begun:
+		return nil
 	}
-	return before.Settings != "", k.add(commit.By, RunEntry, began{committed{k.Data, was.Documents}, settings})
+	return k.add(commit.By, RunEntry, began{committed{k.Data, was.Documents}, settings})
 }
 
 // Finish writes the averages of the comparisons as [ResultFile], and then records it. A
@@ -659,22 +640,8 @@ func (k *Kit) Finish(comparisons []analyse.BlindComparison, simulated []string) 
 			comparisons[i] = comparisons[i].WithoutNumbers()
 		}
 	}
-	r := analyse.BlindFile{Format: analyse.BlindFormat, BlindResult: analyse.BlindResult{By: commit.By, Kit: k.Digest, Data: k.Data, Documents: of.Documents, Simulated: simulated, Comparisons: comparisons}}
-	settings := ""
-	for _, e := range k.entries {
-		if e.Kind != RunEntry {
-			continue
-		}
-		var b began
-		if err := e.Decode(&b); err != nil {
-			return analyse.BlindFile{}, err
-		}
-		r.BeganAt = cmp.Or(r.BeganAt, e.At)
-		if settings != "" && b.Settings != settings {
-			r.Restarted++
-		}
-		settings = b.Settings
-	}
+	begun, _, _ := k.last(RunEntry, nil)
+	r := analyse.BlindFile{Format: analyse.BlindFormat, BlindResult: analyse.BlindResult{By: commit.By, BeganAt: begun.At, Kit: k.Digest, Data: k.Data, Documents: of.Documents, Simulated: simulated, Comparisons: comparisons}}
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return r, err

@@ -48,7 +48,7 @@ func (b *builder) answer() section {
 	answers := []block{{Answers: b.answers()}}
 	summary := b.suiteBlocks(true, everywhere)
 	s := section{ID: "answer", Title: "Answer", Blocks: slices.Concat(answers, summary)}
-	if len(answers[0].Answers) > fewAnswers {
+	if len(answers[0].Answers) > 3 {
 		s.Blocks = slices.Concat(summary, answers)
 	}
 	if b.v == nil {
@@ -165,7 +165,7 @@ func (b *builder) evidence(c analyse.Comparison, m analyse.Metric) string {
 	if c.P.Defined() {
 		parts = append(parts, b.pOf(c, c.P, c.PAdjusted))
 	}
-	if c.D.Defined() && !b.brief {
+	if c.D.Defined() {
 		d := "d =" + say.NBSP + say.Fixed(c.D, 2)
 		if c.DLow.Defined() && c.DHigh.Defined() {
 			d += " [" + say.Scale{Decimals: 2}.Interval(c.DLow, c.DHigh, false) + "]"

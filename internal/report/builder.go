@@ -20,7 +20,6 @@ type builder struct {
 	ci   string // "95 % CI"
 	link func(Behind) string
 
-	brief  bool // sentences leave out effect sizes
 	warned bool // the report has a list of warnings, so that comparisons need not repeat them
 }
 

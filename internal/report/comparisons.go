@@ -17,13 +17,13 @@ func (b *builder) comparisons() section {
 	s := section{ID: "comparisons", Title: "Comparisons"}
 	whole := b.wholeComparisons()
 	if own := filter(whole, func(c analyse.Comparison) bool { return !c.Contrast && b.metric(c.Metric).Rank == "primary" }); len(own) > 0 {
-		s.show(inText, b.differences("Differences", own))
+		s.show(briefly, b.differences("Differences", own, false))
 	}
 	caption := map[bool]string{false: "Difference in ", true: "Contrasts of the suite: difference in "}
 	for _, contrast := range []bool{false, true} {
 		list := filter(whole, func(c analyse.Comparison) bool { return c.Contrast == contrast })
 		if contrast && len(list) > 0 && !b.crowded() {
-			s.show(inText, b.differences("Contrasts of the suite", list))
+			s.show(briefly, b.differences("Contrasts of the suite", list, false))
 		}
 		for _, name := range factors(list, func(c analyse.Comparison) string { return c.Metric }) {
 			of := filter(list, func(c analyse.Comparison) bool { return c.Metric == name })
@@ -35,7 +35,7 @@ func (b *builder) comparisons() section {
 			s.show(size, b.charted(caption[contrast]+m.Title, "A "+say.Minus+" B", m, rows))
 		}
 	}
-	s.show(atLength, b.testTable(whole))
+	s.show(atLength, b.differences("Differences", whole, true))
 	// What comes from outside of the run: how differences changed since an earlier study, what
 	// outsiders found on data of their own, and how often two people gave the same answer.
 	s.show(everywhere, b.replications(), b.blindResults(), b.agreements())
@@ -80,34 +80,79 @@ func (b *builder) pairCell(c analyse.Comparison) cell {
 	return cell{Text: c.A + minusBetween + c.B, Tags: tags}
 }
 
-// differences has a line for each comparison, of one or several metrics. The caption names
-// what is the same in all of them: the metric, or the two arms.
-func (b *builder) differences(caption string, cs []analyse.Comparison) *table {
+// differences has a line for each comparison, of one or several metrics; at length, with the
+// columns of the method. The caption names what is the same in all of them: the metric, or the two
+// arms. On DEV there are neither intervals nor tests.
+func (b *builder) differences(caption string, cs []analyse.Comparison, long bool) *table {
 	metrics := factors(cs, func(c analyse.Comparison) string { return c.Metric })
 	pairs := factors(cs, func(c analyse.Comparison) string { return b.pairCell(c).Text })
-	onePair := len(pairs) == 1 && len(metrics) > 1
-	adjusted := slices.ContainsFunc(cs, func(c analyse.Comparison) bool { return corrected(c) && c.PAdjusted != c.P })
-	t := newTable(caption, "A "+say.Minus+" B", "Metric", ".Difference", b.ci, ".p", ".p adjusted", ">n", ">W/T/L")
+	onePair, dev := len(pairs) == 1 && len(metrics) > 1, b.a.Run.Exploratory()
+	adjusted := slices.ContainsFunc(cs, func(c analyse.Comparison) bool { return corrected(c) && (long || c.PAdjusted != c.P) })
+	heads := []string{"A " + say.Minus + " B", "Metric", ".Difference", b.ci, ".p", ".p adjusted", ">n", ">W/T/L"}
+	if long {
+		heads = append(heads, ".d", ".t", "Method")
+	}
+	t := newTable(caption, heads...)
 	for _, c := range cs {
-		m := b.metric(c.Metric)
+		m, n := b.metric(c.Metric), number(c.Pairs)
 		s := m.Scale()
 		pair, metric := b.pairCell(c), words(m.Title+arrow(m))
 		if onePair {
 			metric.Tags = pair.Tags
 		}
-		difference := cell{Text: s.Value(c.Diff, true), Refs: t.Notes.refs(b.reasons(c, false))}
+		if long && c.Unpaired > 0 {
+			n.Detail = []string{say.Count(c.Unpaired) + " unpaired"}
+		}
+		difference, interval := cell{Text: s.Value(c.Diff, true), Refs: t.Notes.refs(b.reasons(c, long))}, words(s.Interval(c.Low, c.High, true))
+		if long && c.Least != nil {
+			interval.Detail = []string{"with missing scores " + s.Interval(c.Least.Diff, c.Most.Diff, true)}
+		}
 		p, pAdjusted := b.pCells(c, t, adjusted)
-		t.add(pair, metric, difference, words(s.Interval(c.Low, c.High, true)), p, pAdjusted, number(c.Pairs), words(b.wins(c)))
-	}
-	if !adjusted {
-		t.without(5)
-	}
-	if b.a.Run.Exploratory() { // DEV has neither intervals nor tests
-		t.without(4)
-		t.without(3)
+		row := []cell{pair, metric, difference, interval, p, pAdjusted, n, words(b.wins(c))}
+		if long {
+			d := statistic(say.Fixed(c.D, 2), c, t)
+			if c.D.Defined() && c.DLow.Defined() && c.DHigh.Defined() {
+				d.Detail = []string{say.Scale{Decimals: 2}.Interval(c.DLow, c.DHigh, false)}
+			}
+			var tested cell
+			if !dev {
+				tested = statistic(say.Fixed(c.T, 2), c, t)
+			}
+			if c.DF.Defined() {
+				tested.Detail = []string{"df = " + say.Degrees(c.DF)}
+			}
+			row = append(row, d, tested, words(c.Method))
+		}
+		t.add(row...)
 	}
 	t.Keys = 2
 	t.Legend = []string{b.winsLegend(cs) + " ↑ higher is better, ↓ lower is better."}
+	if adjusted && !dev {
+		t.Legend = append(t.Legend, "p adjusted: "+b.correction()+" correction over "+b.coveredAll()+".")
+	}
+	if long {
+		t.Legend = append(t.Legend, "d: Cohen's d for pairs, with its "+b.ci+". Unpaired: items with a value for only one arm.")
+	}
+	switch {
+	case !long || adjusted && !dev:
+	case dev:
+		t.Legend = append(t.Legend, "DEV is for exploring: no test is made, and differences have no interval.")
+	case b.corrects():
+		t.Legend = append(t.Legend, "No p-value is corrected: the "+b.correction()+" correction covers only "+b.covered()+".")
+	default:
+		t.Legend = append(t.Legend, "p-values are not corrected for the number of comparisons (correction: none).")
+	}
+	if long && dev {
+		t.without(10)
+		t.without(9)
+	}
+	if !adjusted || dev {
+		t.without(5)
+	}
+	if dev {
+		t.without(4)
+		t.without(3)
+	}
 	switch {
 	case onePair:
 		t.without(0)
@@ -116,7 +161,7 @@ func (b *builder) differences(caption string, cs []analyse.Comparison) *table {
 		t.without(1)
 		t.Keys = 1
 		m := b.metric(metrics[0])
-		t.Caption, t.Lead, t.Legend = caption+" in "+m.Title, direction(m), []string{b.winsLegend(cs)}
+		t.Caption, t.Lead, t.Legend[0] = caption+" in "+m.Title, direction(m), b.winsLegend(cs)
 	}
 	return t
 }
@@ -273,67 +318,6 @@ func excludes0(c analyse.Reading) int {
 		return -1
 	}
 	return 0
-}
-
-// testTable has all numbers of comparisons, one row each. On DEV there are no tests.
-func (b *builder) testTable(cs []analyse.Comparison) *table {
-	t := newTable("Tests", "A "+say.Minus+" B", "Metric", ".Difference", ">Pairs", ".d", ">W/T/L", ".p", ".p adjusted", ".t", "Method")
-	t.Keys = 2
-	some := b.corrects() && slices.ContainsFunc(cs, corrected)
-	for _, c := range cs {
-		m, n := b.metric(c.Metric), number(c.Pairs)
-		if c.Unpaired > 0 {
-			n.Detail = []string{say.Count(c.Unpaired) + " unpaired"}
-		}
-		difference := b.differenceCell(c, t.Notes.refs(b.reasons(c, true)))
-		d := statistic(say.Fixed(c.D, 2), c, t)
-		if c.D.Defined() && c.DLow.Defined() && c.DHigh.Defined() {
-			d.Detail = []string{say.Scale{Decimals: 2}.Interval(c.DLow, c.DHigh, false)}
-		}
-		p, adjusted := b.pCells(c, t, some)
-		tested := statistic(say.Fixed(c.T, 2), c, t)
-		if c.DF.Defined() {
-			tested.Detail = []string{"df = " + say.Degrees(c.DF)}
-		}
-		t.add(b.pairCell(c), words(m.Title+arrow(m)), difference, n, d, words(b.wins(c)), p, adjusted, tested, words(c.Method))
-	}
-	t.Legend = []string{b.winsLegend(cs) + " d: Cohen's d for pairs. Unpaired: items with a value for only one arm."}
-	switch {
-	case b.a.Run.Exploratory():
-		t.Caption = "Effects"
-		for len(t.Columns) > 6 {
-			t.without(6)
-		}
-		t.Legend = append(t.Legend, "DEV is for exploring: no test is made, and differences have no interval.")
-	case some:
-		t.Legend = append(t.Legend, "With each difference and each d: its "+b.ci+". "+b.adjustment())
-	case b.corrects():
-		t.without(7)
-		t.Legend = append(t.Legend, "With each difference and each d: its "+b.ci+". No p-value is corrected: the "+b.correction()+" correction covers only "+b.covered()+".")
-	default:
-		t.without(7)
-		t.Legend = append(t.Legend, "With each difference and each d: its "+b.ci+". p-values are not corrected for the number of comparisons (correction: none).")
-	}
-	return t
-}
-
-// differenceCell has a difference, and what it would be with the missing scores.
-func (b *builder) differenceCell(c analyse.Comparison, refs []int) cell {
-	s := b.metric(c.Metric).Scale()
-	x := cell{Text: s.Value(c.Diff, true), Refs: refs}
-	if b.a.Run.Exploratory() {
-		return x
-	}
-	x.Detail = []string{s.Interval(c.Low, c.High, true)}
-	if c.Least != nil {
-		x.Detail = append(x.Detail, "with missing scores "+s.Interval(c.Least.Diff, c.Most.Diff, true))
-	}
-	return x
-}
-
-// adjustment says what adjusted p-values are.
-func (b *builder) adjustment() string {
-	return "p adjusted: " + b.correction() + " correction over " + b.coveredAll() + "."
 }
 
 // pCells are the p-value of a comparison and, in a table that has them, the adjusted one.

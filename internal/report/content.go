@@ -61,6 +61,7 @@ type shown int
 const (
 	everywhere shown = iota
 	inText           // a terminal and Markdown: HTML draws it
+	briefly          // a terminal, unless verbose: the others have it at length
 	atLength         // not a terminal, unless verbose
 	inFull           // HTML, folded, and a verbose terminal: it tells a reader little
 	filed            // Markdown and HTML: it is too long for a terminal
@@ -81,6 +82,4 @@ type block struct {
 	Metrics []definition
 	Samples *samples
 	Prompts []prompt
-	// Of documents: a text as it is, and Markdown of people.
-	Verbatim, Written string
 }

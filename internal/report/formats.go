@@ -3,7 +3,6 @@ package report
 import (
 	"encoding/json"
 	"io"
-	"strconv"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -59,73 +58,50 @@ type Document struct {
 	Parts []Part
 }
 
-// A Part is a heading with paragraphs, texts that stay as they are written, a table or a
-// figure. Each may be empty.
+// A Part is a heading with paragraphs, texts that stay as they are written, a table, a figure, or
+// what was asked of arms and judges. Each may be empty.
 type Part struct {
 	Heading  string
 	Prose    []string
 	Verbatim string
-	Written  string // Markdown of people, without HTML
+	Written  string // Markdown of people
 	Table    *eval.Table
 	Figure   *eval.Figure // written as its table
-}
-
-// section is a document as a part of a report.
-func (d Document) section(id string, alpha float64) section {
-	b := newBuilder(Report{Analysis: &analyse.Analysis{Study: analyse.Study{Alpha: alpha}}})
-	s := section{ID: id, Title: d.Title}
-	for _, p := range d.Parts {
-		s.Blocks = append(s.Blocks, block{Heading: p.Heading})
-		for _, text := range p.Prose {
-			s.Blocks = append(s.Blocks, block{Prose: text})
-		}
-		s.Blocks = append(s.Blocks, block{Verbatim: p.Verbatim}, block{Written: p.Written})
-		if p.Table != nil {
-			s.Blocks = append(s.Blocks, block{Table: suiteTable(*p.Table, alpha)})
-		}
-		switch f := p.Figure; {
-		case f == nil:
-		case f.Cells != nil:
-			s.Blocks = append(s.Blocks, block{Table: b.grid(*f)})
-		default:
-			s.Blocks = append(s.Blocks, block{Figure: b.figure(*f)})
-		}
-	}
-	return s
+	Asked    []analyse.Party
 }
 
 // WriteDocument writes a document as Markdown. alpha is that of the study of its figures.
 func WriteDocument(w io.Writer, d Document, alpha float64) error {
+	b := newBuilder(Report{Analysis: &analyse.Analysis{Study: analyse.Study{Alpha: alpha}}})
 	var m markdown
 	m.heading(1, d.Title)
-	for _, b := range d.section("", alpha).Blocks {
-		switch {
-		case b.Heading != "":
-			m.heading(2, b.Heading)
-		case b.Verbatim != "":
-			m.verbatim("", b.Verbatim)
-		case b.Written != "":
-			m.written(b.Written)
+	for _, p := range d.Parts {
+		if p.Heading != "" {
+			m.heading(2, p.Heading)
+		}
+		m.para(plain, p.Prose...)
+		if p.Verbatim != "" {
+			m.verbatim("", p.Verbatim)
+		}
+		if p.Written != "" {
+			m.b.WriteString(p.Written + "\n\n")
+		}
+		if p.Table != nil {
+			m.table(suiteTable(*p.Table, alpha))
+		}
+		switch f := p.Figure; {
+		case f == nil:
+		case f.Cells != nil:
+			m.table(b.grid(*f))
 		default:
-			renderBlock(&m, b)
+			renderBlock(&m, block{Figure: b.figure(*f)}) // none without points
+		}
+		if len(p.Asked) > 0 {
+			m.table(b.partyTable(p.Asked))
+			for _, x := range promptsOf(p.Asked) {
+				m.verbatim(x.Title, x.Text)
+			}
 		}
 	}
 	return put(w, d.Title, m.b.String())
-}
-
-// WriteDocuments writes documents as one page of HTML, with alpha as in [WriteDocument].
-func WriteDocuments(w io.Writer, title string, documents []Document, alpha float64) error {
-	c := content{Title: title}
-	for i, d := range documents {
-		id := "document-" + strconv.Itoa(i)
-		if i == 0 {
-			id = "answer" // the link at the top of every page
-		}
-		c.Sections = append(c.Sections, d.section(id, alpha))
-	}
-	page, err := pageOf(c)
-	if err == nil {
-		_, err = w.Write(page)
-	}
-	return written(title, err)
 }

@@ -42,7 +42,7 @@ var page = sync.OnceValue(func() *template.Template {
 		"align":   align,
 		"spoken":  spoken,
 		"folded":  func(b block) bool { return b.In == inFull },
-		"inHTML":  func(b block) bool { return b.In != inText },
+		"inHTML":  func(b block) bool { return b.In != inText && b.In != briefly },
 	}).Parse(reportTemplate))
 })
 

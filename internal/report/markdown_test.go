@@ -167,27 +167,3 @@ func FuzzInline(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) { checkInline(t, inline(s)) })
 }
-
-// Markdown of people stays what it is, but for HTML; that in code is no HTML, and an open fence
-// ends with the text.
-func TestWritten(t *testing.T) {
-	for text, want := range map[string]string{
-		"a <b> < 1  \nb":                        "a &lt;b> < 1  \nb\n\n",
-		"```html\n<b>\n```\n<i>":                "```html\n<b>\n```\n&lt;i>\n\n",
-		"~~~\n```\n<b> &lt;":                    "~~~\n```\n<b> &lt;\n~~~\n\n",
-		"````\n<b>\n```":                        "````\n<b>\n```\n````\n\n",
-		"x\n```":                                "x\n```\n```\n\n",
-		"- a\n  ```\n  <b>\n<script>":           "- a\n  ```\n  <b>\n&lt;script>\n\n",
-		" ```\n<b>\n```\n<script>":              " ```\n<b>\n```\n&lt;script>\n\n",
-		"<div>\n```\n</div>\n\n```\n<script>":   "&lt;div>\n```\n</div>\n\n```\n&lt;script>\n\n",
-		"<!--\n```\n-->\n\n```\n<script>\n```":  "&lt;!--\n```\n-->\n\n```\n&lt;script>\n```\n```\n\n",
-		"    <b>\n\n`<b>`\x01<i>\n\n> ```\n<u>": "    <b>\n\n`<b>`&lt;i>\n\n> ```\n&lt;u>\n\n",
-		"`<b>\n<script>` ``<i> ` <u>`` `<p>":    "`<b>\n&lt;script>` ``<i> ` <u>`` `&lt;p>\n\n", // an element that begins a line would be one
-		"<b title=\"`\"> ` <i>":                 "&lt;b title=\"`\"> ` &lt;i>\n\n",
-	} {
-		var m markdown
-		if m.written(text); m.b.String() != want {
-			t.Errorf("%q becomes %q, want %q", text, m.b.String(), want)
-		}
-	}
-}

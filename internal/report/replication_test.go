@@ -91,7 +91,7 @@ func TestWhatIsCorrected(t *testing.T) {
 		}
 		short := strings.ReplaceAll(render(t, r, func(w io.Writer, r Report) error { return Differences{Analysis: r.Analysis}.Markdown(w) }), "\u00a0", " ")
 		b := newBuilder(r)
-		if said := b.adjustment(); strings.Contains(short, said) != c.corrected {
+		if said := "p adjusted: " + b.correction() + " correction over " + b.coveredAll() + "."; strings.Contains(short, said) != c.corrected {
 			t.Errorf("%s: compare says %q: %v", c.name, said, !c.corrected)
 		}
 		if !c.corrected && (strings.Contains(out, "p adjusted") || strings.Contains(out, "the correction covers")) {

@@ -1,19 +1,15 @@
 package report
 
 import (
-	"fmt"
 	"io"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"github.com/scruple-eval/scruple/internal/analyse"
 )
 
 func inBrief(opt TerminalOptions) func(io.Writer, Report) error {
 	return func(w io.Writer, r Report) error {
-		opt.Short = true
 		return Summary(w, r, opt, Ending{Decides: true, Files: []string{"out/report.md", "out/report.json", "out/report.html"}, Report: "scruple report s.yaml", Worst: "scruple show s.yaml --worst 10"})
 	}
 }
@@ -33,42 +29,8 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// With many comparisons the best come first and the others are counted.
-func TestSummaryOfManyArms(t *testing.T) {
-	r := load(t, "study")
-	var c analyse.Comparison
-	for _, x := range r.Analysis.Comparisons {
-		if x.Primary && x.Stratum == nil && x.Found(true, 0.05) == analyse.Better {
-			c = x
-		}
-	}
-	r.Analysis.Comparisons = nil
-	for i := range 42 {
-		x := c
-		x.A = fmt.Sprintf("arm%02d", i)
-		x.Diff = analyse.Number(0.01 * float64(i-10))
-		if x.PAdjusted = 0.001; i == 12 {
-			x.PAdjusted, x.P = 0.5, 0.5
-		}
-		r.Analysis.Comparisons = append(r.Analysis.Comparisons, x)
-	}
-	out := render(t, r, inBrief(TerminalOptions{}))
-	if rows := strings.Count(out, "\n"); rows > 40 {
-		t.Errorf("%d rows:\n%s", rows, out)
-	}
-	if !strings.Contains(out, "\narm41 beats ") || strings.Contains(out, "arm01") {
-		t.Errorf("the best comparison is not first:\n%s", out)
-	}
-	if !strings.Contains(out, "more: ") || !strings.Contains(out, "1 no evidence of a difference") || !strings.Contains(out, " worse") {
-		t.Errorf("the other comparisons are not counted:\n%s", out)
-	}
-	if !strings.Contains(out, "Gate: ") || !strings.Contains(out, "Warnings: 6\n  ! ") || !strings.Contains(out, "scruple report s.yaml") {
-		t.Errorf("a part is missing:\n%s", out)
-	}
-}
-
-// Where there is no terminal, as in the log of a CI job, nothing is cut.
-func TestSummaryWithoutTerminalIsWhole(t *testing.T) {
+// Nothing is cut.
+func TestSummaryIsWhole(t *testing.T) {
 	r := crowded(t)
 	r.Analysis.Warnings = []string{strings.Repeat("a warning as long as a page ", 100) + "that ends"}
 	var out strings.Builder
@@ -91,12 +53,12 @@ func TestSummaryWithoutTerminalIsWhole(t *testing.T) {
 	}
 }
 
-// Without a primary comparison the arms are listed, the best first.
+// Without a primary comparison the arms are listed.
 func TestSummaryWithoutComparison(t *testing.T) {
 	r := crowded(t)
 	r.Analysis.Comparisons = nil
 	out := render(t, r, inBrief(TerminalOptions{}))
-	if !strings.Contains(out, "names no primary comparison") || !strings.Contains(out, "more arms") {
+	if !strings.Contains(out, "names no primary comparison") || !strings.Contains(out, "\nArm ") {
 		t.Errorf("the arms are not listed:\n%s", out)
 	}
 }

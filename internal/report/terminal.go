@@ -21,7 +21,6 @@ import (
 // TerminalOptions control how a report is shown on a terminal.
 type TerminalOptions struct {
 	Width   int  // columns; 0 means 80, less than 40 means 40
-	Short   bool // a summary has only the most important results
 	Color   bool // ANSI colours and Unicode symbols; otherwise ASCII except in data
 	Verbose bool // everything
 }
@@ -94,11 +93,8 @@ func (d Differences) render(m medium, shows ...shown) {
 	}
 	sec := b.comparisons()
 	if whole := b.wholeComparisons(); len(whole) > 0 {
-		all := b.differences("Differences", whole)
+		all := b.differences("Differences", whole, false)
 		all.Legend = append(all.Legend, mapped(methodsOf(whole), func(method string) string { return "Method: " + method + "." })...)
-		if all.has("p adjusted") {
-			all.Legend = append(all.Legend, b.adjustment())
-		}
 		sec.Blocks = append([]block{{Table: all}}, filter(sec.Blocks, func(b block) bool { return b.In == everywhere })...)
 	}
 	renderSection(m, sec, shows...)
@@ -141,7 +137,7 @@ func (s *screen) shows() []shown {
 	if s.Verbose {
 		return []shown{everywhere, inText, atLength, inFull}
 	}
-	return []shown{everywhere, inText}
+	return []shown{everywhere, inText, briefly}
 }
 
 func (s *screen) heading(level int, text string) {

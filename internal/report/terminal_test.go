@@ -147,7 +147,7 @@ func TestParts(t *testing.T) {
 func TestSplitTableNamesItsRows(t *testing.T) {
 	t.Parallel()
 	out := render(t, load(t, "study"), onTerminal(TerminalOptions{Width: 80, Verbose: true}))
-	_, tests, _ := strings.Cut(out, "\nTests\n")
+	_, tests, _ := strings.Cut(out, "\nDifferences\n")
 	tests, _, _ = strings.Cut(tests, "W/T/L: items")
 	blocks := 0
 	for line := range strings.SplitSeq(tests, "\n") {

@@ -2,13 +2,8 @@ package report
 
 import (
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
-
-	"github.com/yuin/goldmark"
-	"github.com/yuin/goldmark/ast"
-	mdtext "github.com/yuin/goldmark/text"
 
 	"github.com/scruple-eval/scruple/internal/say"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -183,54 +178,6 @@ func (m *markdown) verbatim(title, text string) {
 	}
 	m.b.WriteString(fence + "\n\n")
 }
-
-// written writes Markdown of people as it is, but for HTML outside of code, and with the end of
-// an open fence.
-func (m *markdown) written(text string) {
-	const less = "\x01" // no HTML, in one byte
-	text = element.ReplaceAllString(strings.Join(plainLines(text), "\n"), less+"$1")
-	code, open := Code(text)
-	at := 0
-	for _, c := range code {
-		m.b.WriteString(strings.ReplaceAll(text[at:c[0]], less, "&lt;") + strings.ReplaceAll(text[c[0]:c[1]], less, "<"))
-		at = c[1]
-	}
-	m.b.WriteString(strings.ReplaceAll(text[at:], less, "&lt;") + "\n")
-	if open != "" {
-		m.b.WriteString(open + "\n")
-	}
-	m.b.WriteByte('\n')
-}
-
-// Code lists where the code of a Markdown text is, but for further lines of code within a line,
-// and the fence of a block that is open at its end, else "".
-func Code(markdown string) (at [][2]int, open string) {
-	source := []byte(markdown + "\nend\n") // which is code only in an open fence
-	_ = ast.Walk(goldmark.DefaultParser().Parse(mdtext.NewReader(source)), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-		if t, ok := n.FirstChild().(*ast.Text); ok && entering && n.Kind() == ast.KindCodeSpan {
-			at = append(at, [2]int{t.Segment.Start, t.Segment.Stop})
-		}
-		if kind := n.Kind(); !entering || kind != ast.KindFencedCodeBlock && kind != ast.KindCodeBlock {
-			return ast.WalkContinue, nil
-		}
-		for i := range n.Lines().Len() {
-			l := n.Lines().At(i)
-			if l.Start > len(markdown) {
-				before := strings.TrimRight(markdown[:min(n.Lines().At(0).Start, len(markdown))], "\n")
-				open = fence.FindString(before[strings.LastIndex(before, "\n")+1:])
-			} else {
-				at = append(at, [2]int{l.Start, min(l.Stop, len(markdown))})
-			}
-		}
-		return ast.WalkSkipChildren, nil
-	})
-	return at, open
-}
-
-var fence = regexp.MustCompile("`{3,}|~{3,}")
-
-// element matches the beginning of an element, comment or address of HTML.
-var element = regexp.MustCompile("<([A-Za-z/!?])")
 
 func (m *markdown) table(t *table) {
 	m.para(strong, t.Caption)
