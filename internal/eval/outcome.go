@@ -29,8 +29,8 @@ const NoteTruncated = "truncated"
 // asked for.
 const NoteLenient = "read leniently"
 
-// NoteSeveral marks an answer that has several objects, which differ.
-const NoteSeveral = "several different objects, of which one is read"
+// NoteSeveral marks a reply with several answers, such as objects of JSON, which differ.
+const NoteSeveral = "several different answers, of which one is read"
 
 // Source is the kind of judge of a verdict. It is a closed set.
 type Source string

@@ -25,7 +25,16 @@ type Reading struct {
 	Repaired bool   // it was not JSON as it stood
 	Cut      bool   // the answer ends inside the object
 	Wrapped  bool   // it was in another object or in an array
-	Several  bool   // the answer has another object with the key that differs
+	// Others are the other objects of the answer that differ from it, see [Others]: with the key, or,
+	// if the one that was read lacks it, whatever they have.
+	Others [][]byte
+}
+
+// Agrees reports whether all objects of an answer say the same: a judge that contradicts itself
+// says nothing.
+func (r *Reading) Agrees(says func(object []byte) string) bool {
+	first := says(r.JSON)
+	return !slices.ContainsFunc(r.Others, func(other []byte) bool { return says(other) != first })
 }
 
 // A Loose is a number in a model's answer, which may be written as text: 4, "4", "0.9". Any
@@ -99,20 +108,41 @@ func ReadObjectWith(answer, key string) (Reading, error) {
 	if err != nil {
 		return Reading{}, fmt.Errorf("reading the answer's JSON: %w", err)
 	}
-	r.Several = key != "" && slices.ContainsFunc(Objects(answer), func(at [2]int) bool {
-		other := []byte(answer[at[0]:at[1]])
-		if !hasKey(other, key) {
-			other = unwrap(other, key, maxWrappers)
-		}
-		return other != nil && !sameJSON(other, r.JSON)
-	})
+	if key != "" {
+		keyed := hasKey(r.JSON, key)
+		r.Others = Others(answer, r.JSON, func(object []byte) []byte {
+			switch {
+			case keyed && !hasKey(object, key):
+				return unwrap(object, key, maxWrappers)
+			case isBlank(string(object[1:len(object)-1])) && !keyed:
+				return nil
+			}
+			return object
+		})
+	}
 	return r, nil
 }
 
-// sameJSON reports whether two values are equal but for white space.
-func sameJSON(a, b []byte) bool {
-	var x, y bytes.Buffer
-	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+// Others are the answers in the objects of a text that differ, but for white space, from the one
+// that was read. in is the answer in an object, which may be the object; nil if it has none.
+func Others(answer string, read []byte, in func(object []byte) []byte) (others [][]byte) {
+	if strings.TrimSpace(answer) == string(read) {
+		return nil
+	}
+	known := spaceless(read)
+	for _, at := range Objects(answer) {
+		if other := in([]byte(answer[at[0]:at[1]])); other != nil && !bytes.Equal(spaceless(other), known) {
+			others = append(others, other)
+		}
+	}
+	return others
+}
+
+// spaceless is a value without white space, nil of what is not valid.
+func spaceless(value []byte) []byte {
+	var b bytes.Buffer
+	_ = json.Compact(&b, value) // which leaves nothing of a value that is not valid
+	return b.Bytes()
 }
 
 // reasoning has what models put before and after it. Under <reasoning> they give the reasons that

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -228,12 +229,20 @@ func TestReadObjectWithPrefersTheKey(t *testing.T) {
 			t.Errorf("after %q: %s, %v", before, r.JSON, err)
 		}
 	}
-	for after, want := range map[string]bool{"": false, " or " + right: false, ` as {"field": "f"}`: false, ` or {"extractions": []}`: true, ` or {"answer": {"extractions": []}}`: true, ` or {"answer": ` + right + `}`: false} {
-		if r, err := ReadObjectWith("So: "+right+after, "extractions"); err != nil || string(r.JSON) != right || r.Several != want {
-			t.Errorf("before %q: %s, several %v, %v", after, r.JSON, r.Several, err)
+	const other = `{"extractions": []}`
+	for after, want := range map[string]string{"": "", " or " + right: "", ` as {"field": "f"}`: "", " or " + other: other, ` or {"answer": ` + other + `} {} ` + right + other: other + other,
+		` or {"answer": ` + right + `}`: ""} {
+		if r, err := ReadObjectWith("So: "+right+after, "extractions"); err != nil || string(r.JSON) != right || string(bytes.Join(r.Others, nil)) != want {
+			t.Errorf("before %q: %s, others %s, %v", after, r.JSON, r.Others, err)
 		}
 	}
-	if r, err := ReadObjectWith(`so: {"a": 1} and {"b": 2}`, "extractions"); err != nil || string(r.JSON) != `{"a": 1}` {
-		t.Errorf("without the key: %s, %v; want the first object", r.JSON, err)
+	if r, err := ReadObjectWith(`so: {"a": 1}, {"a":1}, {} and {"b": 2}`, "extractions"); err != nil || string(r.JSON) != `{"a": 1}` || string(bytes.Join(r.Others, nil)) != `{"b": 2}` {
+		t.Errorf("without the key: %s, others %s, %v; want the first object", r.JSON, r.Others, err)
+	}
+	for after, want := range map[string]bool{"": true, ` {"k": 1, "why": "else"}`: true, ` {"k": 1, "why": "else"} {"k": 2}`: false} {
+		r, err := ReadObjectWith(`So: {"k": 1, "why": ""}`+after, "k")
+		if got := r.Agrees(func(o []byte) string { return string(maps.Collect(Members(o))["k"]) }); err != nil || got != want {
+			t.Errorf("before %q: agrees is %v, %v", after, got, err)
+		}
 	}
 }

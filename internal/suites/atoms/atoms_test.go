@@ -845,22 +845,27 @@ func TestFaithfulness(t *testing.T) {
 func TestUnknownVerdicts(t *testing.T) {
 	stands := func(e string) bool { return e == "It costs ten euros." }
 	for verdict, want := range map[string]judgement{
-		`{"grounded": true, "evidence": "It costs ten euros."}`:                        {holds: true},
-		`{"grounded": true, "evidence": "It costs nothing."}`:                          {},
-		`{"grounded": false, "evidence": ""}`:                                          {},
-		`{"grounded": false, "evidence": "It co`:                                       {},
-		`{"grounded": true, "evidence": "It costs ten`:                                 {missing: true},
-		`{"grounded": true, "evidence": "It costs ten euros."} or {"grounded": false}`: {missing: true},
-		`{"grounded": true,`:                                                           {missing: true},
-		`{"grounded": null, "evidence": "It costs ten euros."}`:                        {missing: true},
-		`{"grounded": "yes", "evidence": "It costs ten euros."}`:                       {missing: true},
-		`{"grounded": "true", "evidence": "It costs ten euros."}`:                      {missing: true},
-		`{"grounded": 1, "evidence": "It costs ten euros."}`:                           {missing: true},
-		`{"grounded": {}, "evidence": "It costs ten euros."}`:                          {missing: true},
-		`{"evidence": "It costs ten euros."}`:                                          {missing: true},
-		`The claim seems plausible to me.`:                                             {missing: true},
+		`{"grounded": true, "evidence": "It costs ten euros."}`:                                       {holds: true},
+		`{"grounded": true, "evidence": "It costs nothing."}`:                                         {},
+		`{"grounded": false, "evidence": ""}`:                                                         {},
+		`{"grounded": false, "evidence": "It co`:                                                      {lenient: true},
+		`{"grounded": true, "evidence": "It costs ten`:                                                {missing: true},
+		`{"grounded": true, "evidence": "It costs ten euros."} or {"grounded": false}`:                {missing: true},
+		`{"grounded": true, "evidence": "It costs ten euros."} {"grounded": true, "evidence": "So."}`: {holds: true, lenient: true},
+		`{"grounded": true, "evidence": "So."} {"grounded": true, "evidence": "It costs ten euros."}`: {holds: true, lenient: true},
+		`{"grounded": true, "evidence": "So."} or {"grounded": true, "evidence": "Thus."}`:            {lenient: true},
+		`{"grounded": false, "evidence": ""} or {"grounded": false, "evidence": "So."}`:               {lenient: true},
+		`{"grounded": true, "evidence": "It costs ten euros."} or {"grounded": "yes"}`:                {missing: true},
+		`{"grounded": true,`: {missing: true},
+		`{"grounded": null, "evidence": "It costs ten euros."}`:   {missing: true},
+		`{"grounded": "yes", "evidence": "It costs ten euros."}`:  {missing: true},
+		`{"grounded": "true", "evidence": "It costs ten euros."}`: {missing: true},
+		`{"grounded": 1, "evidence": "It costs ten euros."}`:      {missing: true},
+		`{"grounded": {}, "evidence": "It costs ten euros."}`:     {missing: true},
+		`{"evidence": "It costs ten euros."}`:                     {missing: true},
+		`The claim seems plausible to me.`:                        {missing: true},
 	} {
-		if got := readVerdict([]byte(verdict), nil, "grounded", stands); got.holds != want.holds || got.missing != want.missing {
+		if got := readVerdict([]byte(verdict), nil, "grounded", stands); got.holds != want.holds || got.missing != want.missing || got.lenient != want.lenient && !got.missing {
 			t.Errorf("%s: %+v", verdict, got)
 		}
 	}

@@ -303,7 +303,7 @@ func notesOn(found text.Reading) (notes []string) {
 	if found.Repaired || found.Wrapped {
 		notes = append(notes, eval.NoteLenient)
 	}
-	if found.Several {
+	if len(found.Others) > 0 {
 		notes = append(notes, eval.NoteSeveral)
 	}
 	return notes

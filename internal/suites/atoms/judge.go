@@ -382,20 +382,45 @@ func verdictText(scale *kit.Scale, key string, holds bool, evidence string) stri
 
 // readVerdict reads a verdict: true or false, or with a scale a grade of it. Evidence that
 // does not stand in one of the texts makes a claim not hold: the program checks what the
-// judge rests on.
+// judge rests on. A judge may give its verdict again with other evidence, of which one has to stand.
 func readVerdict(data []byte, scale *kit.Scale, key string, stands func(evidence string) bool) judgement {
 	found, err := text.ReadObjectWith(string(data), key)
 	if err != nil {
 		return judgement{missing: true, why: "the verdict has no JSON object"}
 	}
-	var v map[string]json.RawMessage
-	if err := json.Unmarshal(found.JSON, &v); err != nil {
-		return judgement{missing: true, why: "the verdict is not JSON"}
-	}
-	if found.Several {
+	j := verdictIn(found.JSON, scale, key)
+	switch {
+	case j.missing:
+		return j
+	case !found.Agrees(func(o []byte) string { v := verdictIn(o, scale, key); return fmt.Sprint(v.holds, v.missing) }):
 		return judgement{missing: true, why: "the answer has several verdicts, which differ"}
 	}
-	j := judgement{lenient: found.Repaired || found.Wrapped}
+	for _, other := range found.Others {
+		if !stands(j.evidence) {
+			j.evidence = verdictIn(other, scale, key).evidence
+		}
+	}
+	j.lenient = found.Repaired || found.Wrapped || len(found.Others) > 0
+	switch {
+	case j.holds && found.Cut && !stands(j.evidence):
+		return judgement{missing: true, why: "the verdict was cut off before the end of its evidence"}
+	case j.holds && !stands(j.evidence):
+		j.holds, j.why = false, "ungrounded by the judge's own evidence: it is not a sentence of the source"
+	case !j.holds:
+		j.why = "the judge finds no support"
+		if key == "covered" {
+			j.why = "the judge finds no claim that states it"
+		}
+	}
+	return j
+}
+
+// verdictIn is the verdict in an object, with its evidence as the judge gives it.
+func verdictIn(object []byte, scale *kit.Scale, key string) (j judgement) {
+	var v map[string]json.RawMessage
+	if err := json.Unmarshal(object, &v); err != nil {
+		return judgement{missing: true, why: "the verdict is not JSON"}
+	}
 	switch said := string(v[key]); said {
 	case "true", "false":
 		j.holds = said == "true"
@@ -408,17 +433,6 @@ func readVerdict(data []byte, scale *kit.Scale, key string, stands func(evidence
 		}
 	}
 	_ = json.Unmarshal(v["evidence"], &j.evidence) // evidence that is not a string is ignored
-	switch {
-	case j.holds && found.Cut && !stands(j.evidence):
-		return judgement{missing: true, why: "the verdict was cut off before the end of its evidence"}
-	case j.holds && !stands(j.evidence):
-		j.holds, j.why = false, "ungrounded by the judge's own evidence: it is not a sentence of the source"
-	case !j.holds:
-		j.why = "the judge finds no support"
-		if key == "covered" {
-			j.why = "the judge finds no claim that states it"
-		}
-	}
 	return j
 }
 

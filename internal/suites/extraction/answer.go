@@ -44,6 +44,7 @@ type Answer struct {
 	Repaired bool            // it was not valid JSON and was repaired
 	Wrapped  bool            // it was in another object or in an array
 	Cut      bool            // it ended inside the object
+	Several  bool            // it has other answers, which differ
 }
 
 // An Entry is the answer for one field. The tags are the JSON that answers have.
@@ -128,14 +129,15 @@ func readAnswer(answer string, s *Schema) (Answer, error) {
 	answer = strings.ToValidUTF8(answer, "\uFFFD")
 	r, err := text.ReadObjectWith(answer, "extractions")
 	if errors.Is(err, text.ErrArray) || errors.Is(err, text.ErrNoObject) && strings.TrimSpace(answer)[0] == '[' {
-		r, err = text.ReadObject(wrapList(answer))
+		answer = wrapLists(answer)
+		r, err = text.ReadObjectWith(answer, "extractions")
 	} else if errors.Is(err, text.ErrNoObject) && s.ofValues {
 		r, err = text.ReadObject(answer) // an empty one
 	}
 	if err != nil {
 		return Answer{}, &readError{reasonNotJSON, err.Error()}
 	}
-	a := Answer{Repaired: r.Repaired, Wrapped: r.Wrapped, Cut: r.Cut}
+	a := Answer{Repaired: r.Repaired, Wrapped: r.Wrapped, Cut: r.Cut, Several: len(text.Others(answer, s.answerIn(r.JSON), s.answerIn)) > 0}
 	members := membersOf(r.JSON)
 	list, has := members["extractions"]
 	entries := text.Elements(list)
@@ -187,42 +189,38 @@ func (s *Schema) plain(object json.RawMessage, depth int) (found json.RawMessage
 	return nil, false
 }
 
-// several reports whether an answer has different objects that are answers.
-func (s *Schema) several(answer string) bool {
-	var first string
-	for _, at := range text.Objects(answer) {
-		object := answer[at[0]:at[1]]
-		found := membersOf([]byte(object))["extractions"] != nil
-		if !found {
-			plain, _ := s.plain(json.RawMessage(object), mostWrappers)
-			found = plain != nil
-		}
-		if found && first != "" && object != first {
-			return true
-		} else if found {
-			first = object
-		}
+// answerIn is the answer in an object, nil if it has none.
+func (s *Schema) answerIn(object []byte) []byte {
+	if inner := text.Unwrap(object, "extractions"); inner != nil {
+		return inner
 	}
-	return false
+	if membersOf(object)["extractions"] != nil {
+		return object
+	}
+	plain, _ := s.plain(object, mostWrappers)
+	return plain
 }
 
-// wrapList wraps an answer that is an array of entries in an object.
-func wrapList(answer string) string {
+// wrapLists wraps the lists of entries in an answer in objects.
+func wrapLists(answer string) string {
 	answer = text.Ended(answer).Text
-	for at := 0; ; at++ {
-		i := strings.IndexByte(answer[at:], '[')
+	var b strings.Builder
+	for {
+		i := strings.IndexByte(answer, '[')
 		if i < 0 {
-			return answer
+			return b.String() + answer
 		}
-		at += i
-		if inside := strings.TrimLeft(answer[at+1:], " \t\r\n"); inside == "" || inside[0] != '{' && inside[0] != ']' {
-			continue // a bracket in prose
+		b.WriteString(answer[:i])
+		answer = answer[i:]
+		end := 1
+		if inside := strings.TrimLeft(answer[1:], " \t\r\n"); inside != "" && inside[0] != '{' && inside[0] != ']' {
+			b.WriteByte('[') // a bracket in prose
+		} else if end, _ = text.Balanced([]byte(answer)); end < 0 {
+			return b.String() + `{"extractions":` + answer
+		} else {
+			b.WriteString(`{"extractions":` + answer[:end] + `}`)
 		}
-		const open = `{"extractions":`
-		if end, _ := text.Balanced([]byte(answer[at:])); end >= 0 {
-			return open + answer[at:at+end] + `}`
-		}
-		return open + answer[at:]
+		answer = answer[end:]
 	}
 }
 

@@ -408,7 +408,7 @@ func outcomeOf(answer string, stop eval.Stop, s *Schema) eval.Outcome {
 	if a.Plain != nil {
 		o.Notes = append(o.Notes, notePlain)
 	}
-	if bare := strings.TrimSpace(answer); err == nil && !(bare[0] == '{' && json.Valid([]byte(bare))) && s.several(answer) {
+	if a.Several {
 		o.Notes = append(o.Notes, eval.NoteSeveral)
 	}
 	if a.Wrapped {

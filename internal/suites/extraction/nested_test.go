@@ -628,10 +628,17 @@ func TestEmptyPlainAnswer(t *testing.T) {
 func TestSeveralObjects(t *testing.T) {
 	s := &Schema{Name: "s", Fields: []Field{{Name: "iban", Type: "id"}}}
 	for answer, want := range map[string]bool{
-		`Draft: {"iban": null} Final: {"iban": "CH1"}`:                      true,
-		`{"iban": null}` + "\nCorrected:\n" + `{"answer": {"iban": "CH1"}}`: true,
-		`{"extractions": []} {"extractions": [{"field": "iban"}]}`:          true,
-		`{"iban": "CH1"} and again {"iban": "CH1"}`:                         false,
+		`Draft: {"iban": null} Final: {"iban": "CH1"}`:                               true,
+		`{"iban": null}` + "\nCorrected:\n" + `{"answer": {"iban": "CH1"}}`:          true,
+		`{"extractions": []} {"extractions": [{"field": "iban"}]}`:                   true,
+		`{"extractions": []} {"answer": {"extractions": [{"field": "iban"}]}}`:       true,
+		`{"extractions": [{"field": "iban"}]} or {"answer": {"iban": "CH1"}}`:        true,
+		`[{"field": "iban", "value": "CH1"}] or [{"field": "iban", "value": "CH2"}]`: true,
+		`[{"field": "iban", "value": "CH1"}] or {"iban": "CH2"}`:                     true,
+		`[{"field": "iban", "value": "CH1"}] or [{"field": "iban", "value":"CH1"}]`:  false,
+		`[{"iban": "CH1"}, {"iban": "CH2"}]`:                                         false, // two entries, neither with a field
+		`{"iban": "CH1"} and again {"iban":"CH1"}`:                                   false,
+		`{"iban": "CH1"} and again {"answer": {"iban": "CH1"}}`:                      false,
 		`{"iban": "CH1"}`: false,
 		`[{"field": "iban", "value": "CH1"}, {"field": "iban", "value": "CH2"}]`: false,
 	} {

@@ -38,7 +38,7 @@ func Suite() kit.Suite {
 			Metrics:   metrics(),
 			Primary:   []string{metricComposite},
 			Secondary: []string{metricValue, metricEvidence, metricPage, metricStatus, metricSchema, metricHallucination, metricFabrication},
-			Reads:     2,
+			Reads:     3,
 		},
 		GoldKey: "data.gold",
 		Blind: study.Blind{Data: []study.Datum{

@@ -103,7 +103,7 @@ func (s *Scale) Unread(otherwise string) string {
 	if s == nil {
 		return otherwise
 	}
-	return fmt.Sprintf("the judge's answer does not begin with a number from %d to %d", s.Min, s.Max)
+	return fmt.Sprintf("the judge's answer does not begin with a number from %d to %d, or has others too", s.Min, s.Max)
 }
 
 // Word is a grade that passes or does not, as a simulated judge says it.
@@ -128,9 +128,28 @@ var (
 	joined = regexp.MustCompile(`^[A-Z]+[\s*_` + "`" + `"]*(?:/|OR\s)[\s*_` + "`" + `"]*(?:PASS|FAIL)`)
 )
 
-// Passes reads the beginning of a reply, after its reasoning.
+// alone matches a line that is nothing but a verdict, or its announcement before it.
+var alone = regexp.MustCompile("(?im)^[\\s*_#`\"]*(?:(?:(?:final|overall) )?(?:verdict|answer|grade|score)[*_`]*:[ \t*_`]*)?(-?\\w+)[\\s*_#`\".!]*$")
+
+// Settled is the verdict that a reply begins with. A line below that is nothing but a verdict has to
+// say the same: a judge that contradicts itself says nothing.
+func Settled(reply string, begins func(string) (pass, ok bool)) (pass, ok bool) {
+	pass, ok = begins(reply)
+	for _, m := range alone.FindAllStringSubmatch(reply, -1) {
+		if again, is := begins(m[1]); is && again != pass {
+			return false, false
+		}
+	}
+	return pass, ok
+}
+
+// Passes reads a reply, after its reasoning.
 func (s *Scale) Passes(data []byte) (pass, ok bool) {
-	word := strings.TrimLeft(strings.ToUpper(text.Ended(string(data)).Text), " \t\r\n*_#`\"")
+	return Settled(text.Ended(string(data)).Text, s.begins)
+}
+
+func (s *Scale) begins(reply string) (pass, ok bool) {
+	word := strings.TrimLeft(strings.ToUpper(reply), " \t\r\n*_#`\"")
 	if s != nil {
 		m := grade.FindStringSubmatch(word)
 		if m == nil || noGrade.MatchString(word) {

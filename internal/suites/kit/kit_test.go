@@ -303,11 +303,12 @@ func TestPasses(t *testing.T) {
 		{nil, map[string]string{
 			"PASS": "pass", "pass. It does.": "pass", "**PASS** yes": "pass", "__Passed__": "pass", "# PASSES\nall": "pass", "PASS/5": "pass", "PASS, or nearly": "pass", "PASS—fine": "pass",
 			"<think>A PASS?</think>\nFAIL: it is not": "fail", "<thinking>FAIL?</thinking>PASS": "pass", "<reasoning>it PASSes": "",
+			"PASS\nIt does.\n\n**PASS**": "pass", "PASS: it does.\n\n**Final verdict:** FAIL": "", "PASS\nNo, wait.\nFAIL.": "", "FAIL\nPASS is for others.\n- PASS: a\n- FAIL: b": "fail",
 			"FAIL": "fail", "`fail`: no": "fail", "Failed.": "fail", "PASS理由：正しい": "pass", "FAILS": "fail", "Failure: it": "fail",
 			"Passage 3 contradicts the answer: FAIL": "", "PASS/FAIL: FAIL": "", "PASS or FAIL? FAIL": "", "**FAIL** / **PASS**": "", "Passing": "", "PASSÉ": "", "FAIL2": "", "": "", "It passes": "",
 		}},
 		{grades, map[string]string{
-			"5": "pass", "**4**: fine": "pass", "4/5": "pass", "4.": "pass", "4, curt": "pass", "4. Good": "pass", "3 – weak": "fail", "1\n2": "fail", "4分。回答正确": "pass", "4점": "pass", "4点です": "pass", "3 - weak": "fail",
+			"5": "pass", "**4**: fine": "pass", "4/5": "pass", "4.": "pass", "4, curt": "pass", "4. Good": "pass", "3 – weak": "fail", "1\n2": "fail", "4\nSo: curt.\n5": "pass", "4\nNo, wait.\n2": "", "4\n\n1. Clear.\n2. Kind.": "pass", "Grade: 4": "", "4分。回答正确": "pass", "4점": "pass", "4点です": "pass", "3 - weak": "fail",
 			"4\n\n- 2 of 3 facts are named.\n- Clear.": "pass", "3\n2/3 of the criteria are met": "fail", "4 - 2 minor errors": "pass", "4 – 3 facts, of 3": "pass",
 			"3 - 4\nBetween them.": "", "3–4: so so": "", "3-4/5": "", "3 TO 4": "",
 			"3,5": "", "3.5": "", "3½": "", "1st: bad. 5 overall": "", "4-5": "", "3 - 4": "", "4—5": "", "4 1/2": "", "4 or 5": "", "9": "", "-4": "", "0": "", "PASS": "", "4th": "", "99999999999999999999": "",

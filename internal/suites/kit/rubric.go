@@ -15,7 +15,7 @@ import (
 // The step of a judge of answers, and what is wrong with one without a verdict.
 const (
 	judgeAnswer = "rubric"
-	noPass      = "the judge's answer begins with neither PASS nor FAIL"
+	noPass      = "the judge's answer begins with neither PASS nor FAIL, or has both"
 )
 
 // A RubricQuestion is what a judge is asked about an answer. Task and context come first;

@@ -344,8 +344,13 @@ func (q *question) outcome(r eval.Response) eval.Outcome {
 	}
 	if malformed != "" {
 		o.Kind, o.Reason = eval.Malformed, malformed
-	} else if q.lenient(reply) {
+		return o
+	}
+	if q.lenient(reply) {
 		o.Notes = append(o.Notes, eval.NoteLenient)
+	}
+	if q.several(reply) {
+		o.Notes = append(o.Notes, eval.NoteSeveral)
 	}
 	return o
 }

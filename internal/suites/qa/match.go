@@ -65,6 +65,32 @@ func (q *question) lenient(reply string) bool {
 	return lenient || !q.byText() && text.Narrow(answer) != answer || q.match == matchChoice && said.MatchString(lastLine(answer))
 }
 
+// marks matches what marks an answer, and a box, which in text may be a part of one.
+var marks = regexp.MustCompile(`(?im)^[ \t*_#>]*(?:final )?answer[ \t*_]*:[ \t*_]*(\S.*)$|<(?:final_?)?answer>([^<]*)</|boxed\s*\{([^{}]*)\}`)
+
+// several reports whether a reply gives different answers, of which the last is read.
+func (q *question) several(reply string) bool {
+	reply = text.Ended(reply).Text
+	var all, keys []string
+	for _, m := range marks.FindAllStringSubmatch(reply, -1) {
+		if m[3] == "" || !q.byText() {
+			all = append(all, m[1]+m[2]+m[3])
+		}
+	}
+	for line := range strings.Lines(reply) {
+		if line = strings.TrimSpace(line); q.match == matchChoice && (said.MatchString(line) || letterAlone.MatchString(line)) {
+			all = append(all, line)
+		}
+	}
+	for _, one := range all {
+		if key, malformed := q.read(one); malformed == "" {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return len(slices.Compact(keys)) > 1
+}
+
 func lastLine(s string) string { return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:]) }
 
 // Why a reply is malformed.

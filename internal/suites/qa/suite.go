@@ -32,7 +32,7 @@ func Suite() kit.Suite {
 			Metrics:   kit.Metrics(metricsJSON, nil),
 			Primary:   []string{metricCorrect},
 			Secondary: []string{metricF1, metricReadable, metricMajority, metricConsistency},
-			Reads:     2,
+			Reads:     3,
 		},
 		Study:   func() study.Any { return new(Study) },
 		Open:    kit.Opener(open),

@@ -79,7 +79,7 @@ func (b *bench) ask(ctx context.Context, item string, p reply, right string, ask
 }
 
 // unscreened is why a judgement is missing though the judge answered.
-const unscreened = "the judge's answer is neither coherent nor incoherent"
+const unscreened = "the judge's answer is neither coherent nor incoherent, or both"
 
 // JudgeCase asks the judge about a known case, whatever the indicators say.
 func (b *bench) JudgeCase(ctx context.Context, c kit.KnownCase, ask eval.Asker) ([]eval.Verdict, error) {
@@ -156,18 +156,41 @@ func (b *bench) readScreen(answer string) (string, bool) {
 		pass, ok := b.judging.Scale.Passes([]byte(answer))
 		return word(pass), ok
 	}
-	if o, err := text.ReadObject(answer); err == nil {
-		var says struct{ Coherent *bool }
-		if json.Unmarshal(o.JSON, &says) == nil && says.Coherent != nil {
-			return word(*says.Coherent), true
+	o, err := text.ReadObject(answer)
+	if err != nil {
+		pass, ok := kit.Settled(answer, screens)
+		return word(pass), ok
+	}
+	o.Others = text.Others(answer, o.JSON, func(object []byte) []byte {
+		if screenIn(object) == "" {
+			return nil
 		}
-		answer, _ = membersOf(o.JSON).text("coherence", "verdict", "answer", "judgment", "label")
+		return object
+	})
+	says := screenIn(o.JSON)
+	return says, says != "" && o.Agrees(screenIn)
+}
+
+// screenIn is the word in an object, "" without one.
+func screenIn(object []byte) string {
+	var says struct{ Coherent *bool }
+	if json.Unmarshal(object, &says) == nil && says.Coherent != nil {
+		return word(*says.Coherent)
 	}
-	words := wording.Words(strings.TrimLeft(answer, screenMarkup))
-	if len(words) > 0 && (words[0] == coherent || words[0] == incoherent) {
-		return words[0], true
+	of, _ := membersOf(object).text("coherence", "verdict", "answer", "judgment", "label")
+	if pass, ok := screens(of); ok {
+		return word(pass)
 	}
-	return "", false
+	return ""
+}
+
+// screens reads the word that a text begins with.
+func screens(s string) (pass, ok bool) {
+	words := wording.Words(strings.TrimLeft(s, screenMarkup))
+	if len(words) == 0 {
+		return false, false
+	}
+	return words[0] == coherent, words[0] == coherent || words[0] == incoherent
 }
 
 // word is coherent or incoherent.

@@ -75,6 +75,14 @@ func TestReasoning(t *testing.T) {
 	if says, ok := b.readScreen("<think>INCOHERENT? No.</think>\nCOHERENT"); !ok || says != coherent {
 		t.Errorf("the judge's word is %q", says)
 	}
+	for answer, want := range map[string]string{
+		`{"coherent": true} {"coherent": false}`: "", "COHERENT\nNo, wait.\nINCOHERENT": "", `{"verdict": "Coherent"}, or {"label": "incoherent"}`: "",
+		`{"coherent": true, "why": "a"} {"coherent": true, "why": "b"}`: coherent, "Incoherent.\nIt fails.\n**INCOHERENT**": incoherent, `{"a": 1}`: "",
+	} {
+		if says, ok := b.readScreen(answer); ok != (want != "") || ok && says != want {
+			t.Errorf("%s: the judge's word is %q", answer, says)
+		}
+	}
 }
 
 // TestEveryFailureHasAType: schema 5 leaves the type open for runs that pass only, so a

@@ -112,7 +112,7 @@ func (a *answer) entries(raw string) (spans []answerSpan, err error) {
 	if err != nil {
 		return nil, err
 	}
-	a.repaired, a.wrapped, a.several = reading.Repaired, reading.Wrapped, reading.Several
+	a.repaired, a.wrapped, a.several = reading.Repaired, reading.Wrapped, len(reading.Others) > 0
 	for _, one := range list {
 		var w answerSpan
 		switch {

@@ -69,6 +69,9 @@ func (s *session) decode(step string, a Answer, key string, into any) error {
 	if r.Repaired || r.Wrapped {
 		s.remark(step, NoteFormat)
 	}
+	if len(r.Others) > 0 {
+		s.remark(step, eval.NoteSeveral)
+	}
 	return nil
 }
 

@@ -24,13 +24,14 @@ const prose = "Candidate 2 has no WiFi, so 5 and 6 are better.\n"
 var endings = []struct {
 	answer string
 	want   []int
-	notes  string // by the first letters of their names: Format, Duplicate, foreiGn
+	notes  string // by the first letters of their names: Format, Duplicate, foreiGn, Several
 	reason string
 }{
 	// As asked for.
 	{answer: "Ranking: 3, 1, 7", want: []int{3, 1, 7}},
 	{answer: prose + "Ranking: 3", want: []int{3}},
-	{answer: "Ranking: 8\nNo, better:\nRanking: 3, 1, 7", want: []int{3, 1, 7}},
+	{answer: "Ranking: 8\nNo, better:\nRanking: 3, 1, 7", want: []int{3, 1, 7}, notes: "S"},
+	{answer: "Ranking: 3,1,7\nSo again:\nRanking: 3, 1, 7", want: []int{3, 1, 7}},
 	{answer: prose + "**Ranking: 3, 1, 7**\n\n", want: []int{3, 1, 7}},
 	{answer: "```\nRanking: 3,1,7\n```", want: []int{3, 1, 7}},
 	{answer: "**Final Ranking:** 3, 1, 7.", want: []int{3, 1, 7}},
@@ -61,6 +62,10 @@ var endings = []struct {
 	{answer: prose + `{"ranking": [3, 1, 7]}`, want: []int{3, 1, 7}, notes: "F"},
 	{answer: "Sure:\n```json\n{\"ranking\": [3, 1, 7], \"why\": \"2 fails\"}\n```", want: []int{3, 1, 7}, notes: "F"},
 	{answer: `Sure: {"ranking": ["3", "#1", "Candidate 7"]}`, want: []int{3, 1, 7}, notes: "F"},
+	{answer: `First {"ranking": [3, 1]}, or rather {"ranking": [3, 1, 7]}`, want: []int{3, 1, 7}, notes: "FS"},
+	{answer: `Again {"ranking": [3,1,7]} so {"ranking": [3, 1, 7]}`, want: []int{3, 1, 7}, notes: "F"},
+	{answer: "{\"ranking\": [3, 1]}\nRanking: 3, 1, 7", want: []int{3, 1, 7}, notes: "S"},
+	{answer: "Ranking:\n1. #3\n2. #7\nI forgot 1.\nRanking: 3, 1, 7", want: []int{3, 1, 7}, notes: "S"},
 	// With places that do not count.
 	{answer: "Ranking: 3, 1, 3, 7", want: []int{3, 1, 7}, notes: "D"},
 	{answer: "Ranking: 3, 9, 1, 7", want: []int{3, 1, 7}, notes: "G"},
@@ -111,6 +116,8 @@ func letters(notes []string) string {
 			list = append(list, "D")
 		case method.NoteForeign:
 			list = append(list, "G")
+		case eval.NoteSeveral:
+			list = append(list, "S")
 		}
 	}
 	return strings.Join(slices.Sorted(slices.Values(list)), "")
@@ -166,6 +173,7 @@ func TestWeaverReadsOddSQL(t *testing.T) {
 		`{"sql": "` + "```sql\\n" + query + "\\n```" + `", "questions": []}`:     "F",
 		`{"answer": {"reasoning": "", "sql": "` + query + `", "questions": []}}`: "F",
 		`[{"reasoning": "", "sql": "` + query + `", "questions": []}]`:           "F",
+		`{"sql": "` + query + `"} or {"sql": "SELECT item FROM items"}`:          "S",
 		"```sql\n" + query + ";\n```":                                            "F",
 		"First I filter:\n```sql\n" + query + "\n```\nI hope this helps!":        "F",
 		query + "</s>": "F",
@@ -221,7 +229,7 @@ func TestMethodsReadEndingsAlike(t *testing.T) {
 				}
 				continue
 			case name == "plan_act" && !strings.Contains(notes, "F"):
-				notes = strings.Replace(notes+"F", "GF", "FG", 1)
+				notes = strings.NewReplacer("GF", "FG", "SF", "FS").Replace(notes + "F")
 			case (name == "listwise" || name == "anot") && c.reason == "": // all of the window
 				r.Ranking = r.Ranking[:min(len(want), len(r.Ranking))]
 				if name == "listwise" && !slices.Contains(r.Notes, method.NoteAppended) {

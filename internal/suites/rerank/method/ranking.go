@@ -10,10 +10,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// The notes of results. The set is closed, so that notes can be counted.
+// The notes of results, beside [eval.NoteSeveral]. The set is closed, so that notes can be counted.
 const (
 	NoteFormat    = "an answer was read although its format is not the one asked for"
 	NoteDuplicate = "duplicate places were dropped from a ranking"
@@ -53,8 +54,8 @@ func (r *Ranking) note(note string) {
 // Tokens that end a turn, rules and courtesies after it are left out, as
 // [text.Bare] has it. Duplicates and places above n are dropped. Other text is not
 // searched for numbers: text after the ranking, a place 0 (do the places start at
-// 0?), ranges, ties, fractions, names without a place, and two rankings that differ
-// are faults.
+// 0?), ranges, ties, fractions, names without a place, and a marked ranking behind another one
+// that differs are faults. Any other ranking that differs, before the end, is noted.
 func ReadRanking(answer string, n int) (Ranking, error) {
 	reply := text.Bare(answer)
 	body := unfence(text.Narrow(reply.Text))
@@ -75,7 +76,43 @@ func ReadRanking(answer string, n int) (Ranking, error) {
 	if err == nil && (!exact || reply.Lenient || !strings.HasSuffix(unfence(reply.Text), body[strings.LastIndexByte(body, '\n')+1:])) {
 		r.note(NoteFormat)
 	}
+	if err == nil && changed(unfence(text.Narrow(reply.Outside+"\n"+reply.Text)), list) {
+		r.note(eval.NoteSeveral)
+	}
 	return r, err
+}
+
+// changed reports whether an answer has another ranking than the one that is read, in an object or
+// behind the beginning of one.
+func changed(answer string, list []string) bool {
+	differs := func(other []string, err error) bool {
+		return err == nil && len(other) > 0 && !slices.Equal(other, list)
+	}
+	if text.Others(answer, nil, func(object []byte) []byte {
+		if other, _, _, err := readJSON(string(object)); differs(other, err) {
+			return object
+		}
+		return nil
+	}) != nil {
+		return true
+	}
+	all := lines(answer)
+	for i, line := range all {
+		m := header.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		below := all[i+1:]
+		if head := m[2] + m[3]; head != "" {
+			below = []string{head}
+		} else if end := slices.IndexFunc(below, func(l string) bool { _, err := readLine(l); return err != nil && !listLine.MatchString(l) }); end >= 0 {
+			below = below[:end]
+		}
+		if len(below) > 0 && differs(readBlock("", below)) {
+			return true
+		}
+	}
+	return false
 }
 
 // readList reads the places of the ranking at the end of a text; marked means that the

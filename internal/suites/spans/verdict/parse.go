@@ -51,8 +51,11 @@ func Parse(raw string, t *label.Taxonomy, spans []spanfile.Span) Parsed {
 	if reading.Wrapped {
 		p.note("read leniently: the result is in another object or in a list")
 	}
-	if reading.Several {
-		p.note("several different results, of which one is read")
+	if len(reading.Others) > 0 {
+		p.note("several different results, which count if they differ in their notes alone")
+	}
+	if !reading.Agrees(func(o []byte) string { return said(o, t) }) {
+		return p
 	}
 	if err := p.read(reading.JSON, t); err != nil {
 		p.note("not a valid result: %v", err)
@@ -67,6 +70,14 @@ func Parse(raw string, t *label.Taxonomy, spans []spanfile.Span) Parsed {
 	}
 	p.settle(t, spans)
 	return p
+}
+
+// said is what a result says, its notes and total left out.
+func said(result []byte, t *label.Taxonomy) string {
+	p := Parsed{Result: Empty()}
+	err := p.read(result, t)
+	p.Result.Notes, p.Result.TotalScore = "", 0 // the total is computed
+	return fmt.Sprintf("%s %v", p.Result.Encode(), err)
 }
 
 // cut marks the list in which an answer ends that was cut off.
