@@ -15,6 +15,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/bundle"
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/disk"
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
@@ -126,6 +127,13 @@ func ofRun(ctx context.Context, s *appendix.Source, db *store.DB, x *experiment.
 		s.Outdated = true
 	} else if err != nil {
 		return err
+	}
+	r, err := x.Attach(ctx, db, found)
+	s.Prompts = func(t eval.Trial) (map[string]string, error) {
+		if err != nil { // the study changed: they cannot be built
+			return nil, err
+		}
+		return r.Prompts(ctx, t, eval.StageRun)
 	}
 	return nil
 }

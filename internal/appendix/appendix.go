@@ -38,6 +38,7 @@ type Source struct {
 	Analysis *analyse.Analysis
 	Outdated bool // the study is no longer what the run was analysed with
 	Kept     kit.Kept
+	Prompts  func(eval.Trial) (map[string]string, error) // as they were sent, by step
 }
 
 // A File is an appendix as Markdown.
@@ -384,21 +385,41 @@ func measured(m *annotate.Measure) eval.Cell {
 	return eval.Ratio(eval.Number(m.Value)).Within(eval.Number(m.CI.Low), eval.Number(m.CI.High))
 }
 
-// prompts is what was asked of arms, and of judges, as the report has it.
+// prompts is what was asked of arms, and of judges, as the report has it, but for the length.
 func (s Source) prompts(arms []string, judges bool) []report.Part {
 	if s.Analysis == nil || s.Analysis.Asked == nil {
 		return []report.Part{prose("No model was asked yet.")}
 	}
 	var asked []analyse.Party
 	for _, p := range s.Analysis.Asked.Parties {
-		if p.Judge && judges || !p.Judge && slices.Contains(arms, p.Name) {
+		switch {
+		case p.Judge && judges:
 			asked = append(asked, p)
+		case !p.Judge && slices.Contains(arms, p.Name):
+			asked = append(asked, s.whole(p))
 		}
 	}
 	if len(asked) == 0 {
 		return []report.Part{prose("No arm of the study has such a prompt.")}
 	}
 	return []report.Part{{Asked: asked}}
+}
+
+// whole is an arm with its prompts in full, of which an analysis has the beginning and the end. What
+// cannot be built again stays as it is.
+func (s Source) whole(p analyse.Party) analyse.Party {
+	p.Prompts = slices.Clone(p.Prompts)
+	for r := range s.Study.Execution.Replicates { // one of them may have failed
+		sent, err := s.Prompts(eval.Trial{Item: p.Item, Arm: p.Name, Replicate: r + 1})
+		if err != nil || len(sent) == 0 {
+			continue
+		}
+		for i, x := range p.Prompts {
+			p.Prompts[i].Text = cmp.Or(sent[x.Step], x.Text)
+		}
+		break
+	}
+	return p
 }
 
 // program has what it takes to compute the results again.
