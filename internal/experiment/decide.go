@@ -550,6 +550,25 @@ func (h *rulesHistory) changes() (list []string) {
 	return list
 }
 
+// asIn leaves out the rules under which results were seen after they were analysed, as by `gate -o`.
+func (h *rulesHistory) asIn(kept Result) {
+	var was []string
+	for _, said := range kept.Analysis.Run.History {
+		if change, ok := strings.CutPrefix(said, afterSeen); ok {
+			was = append(was, change)
+		}
+	}
+	if kept.Verdict != nil {
+		was = kept.Verdict.Changed
+	}
+	for n := len(h.seen); n > 0; n-- {
+		if then := (rulesHistory{seen: h.seen[:n]}); slices.Equal(then.changes(), was) {
+			h.seen = then.seen
+			return
+		}
+	}
+}
+
 // rulesNow returns the history of a run's rules with those of the study, if they differ from the last.
 func (x *Experiment) rulesNow(ctx context.Context, db *store.DB, r *store.Run) (h rulesHistory, err error) {
 	events, err := db.Events(ctx, r)
