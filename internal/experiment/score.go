@@ -233,14 +233,13 @@ func (r *Run) sources(ctx context.Context, scorer eval.Scorer, sums store.CallSu
 	from.Show = func(t eval.Trial) (eval.Exhibit, error) { return r.exhibit(ctx, scorer, t) }
 	from.Cases = r.db.Cases(ctx, r.Record)
 	for run, arms := range r.takers() {
-		from.Taking = append(from.Taking, arms...)
 		if _, err := r.db.Run(ctx, run); errors.Is(err, store.ErrNotFound) {
 			from.NoRun = append(from.NoRun, arms...)
 		} else if err != nil {
 			return from, err
 		}
 	}
-	from.Calls, from.Versions, from.JudgedBy, from.Prices = sums.ByArm(), sums.Versions(), sums.JudgedBy(), sums.Prices()
+	from.Calls, from.Versions, from.Models, from.JudgedBy, from.Prices = sums.ByArm(), sums.Versions(), sums.Models(), sums.JudgedBy(), sums.Prices()
 	stored := &reader{ctx: ctx, run: r.Record}
 	if sums.Cut() {
 		from.Cuts = slices.DeleteFunc(read(stored, r.db.Cuts), func(c eval.ArmCuts) bool { return c.Stage == eval.StageEmbed })
