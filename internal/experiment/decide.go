@@ -77,7 +77,7 @@ func (x *Experiment) Current(ctx context.Context, db *store.DB, r *store.Run, ke
 		return nil
 	}
 	now := *kept.Analysis
-	if err := x.replicate(ctx, db, &now); err != nil {
+	if err := x.replicate(ctx, db, r, &now); err != nil {
 		return err
 	}
 	if other, err := otherPlaces(kept, Result{Analysis: &now, Verdict: kept.Verdict}); err != nil || len(other) == 0 {

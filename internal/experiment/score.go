@@ -390,5 +390,5 @@ func (r *Run) addFromOutside(ctx context.Context, a *analyse.Analysis, spent eva
 	if d := a.Discipline; d != nil && d.Registration != nil {
 		d.Budget = discipline.WithRun(d.Budget, spent)
 	}
-	return r.replicate(ctx, r.db, a)
+	return r.replicate(ctx, r.db, r.Record, a)
 }
