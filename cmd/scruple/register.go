@@ -103,18 +103,21 @@ func (a *app) ledgerVerify(o *opened) error {
 		return exit(exitNotAllowed, err)
 	}
 	_, files, err := annotationsOf(o.x, o.from).Verify()
-	elsewhere, errRuns := o.x.CheckLedger(o.ctx, o.db)
+	un, errRuns := o.x.CheckLedger(o.ctx, o.db)
 	if err := errors.Join(err, errRuns); err != nil {
 		return exit(exitNotAllowed, err)
 	}
 	return a.result(struct {
-		Entries   int      `json:"entries"`
-		Files     []string `json:"files"`
-		Elsewhere []string `json:"runs_elsewhere,omitempty"`
-	}{len(entries), files, elsewhere}, func() {
+		Entries int      `json:"entries"`
+		Files   []string `json:"files"`
+		discipline.Uncompared
+	}{len(entries), files, un}, func() {
 		a.say("the ledger has %s and is intact (%s); %s checked", text.Plural(len(entries), "entry", "entries"), path, text.Plural(len(files), "file of annotation was", "files of annotation were"))
-		if len(elsewhere) > 0 {
-			a.say("not compared, since they are not in a store here: %s", strings.Join(elsewhere, ", "))
+		if len(un.NotStored) > 0 {
+			a.say("not compared, in a store of another checkout or removed from that here: %s", strings.Join(un.NotStored, ", "))
+		}
+		if len(un.NotRecorded) > 0 {
+			a.say("not compared, in the ledger of another checkout or removed from that here: %s", strings.Join(un.NotRecorded, ", "))
 		}
 	})
 }

@@ -78,13 +78,13 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	}
 	shortenSamples(a.Samples)
 	a.CutPrompts = from.Cuts
-	a.Warnings = slices.Concat(mixedSettings(from.Mixed), c.otherVersions(a, from.Taking), warnings(a, q))
+	a.Warnings = slices.Concat(mixedSettings(from.Mixed), a.otherVersions(from.Models), warnings(a, q))
 	return a, nil
 }
 
-// otherVersions warns of compared arms to which no version of a model answered both: of one model, or
-// where an arm takes the answers of another run.
-func (c *Collector) otherVersions(a *Analysis, taking []string) (w []string) {
+// otherVersions warns of compared arms that asked one model, by its name, and were answered by no version
+// of it that answered both. Arms that asked different models compare these.
+func (a *Analysis) otherVersions(models map[string][]string) (w []string) {
 	seen := map[[2]string]bool{}
 	for _, k := range a.Comparisons {
 		pair := [2]string{k.A, k.B}
@@ -94,22 +94,24 @@ func (c *Collector) otherVersions(a *Analysis, taking []string) (w []string) {
 			continue
 		}
 		seen[pair] = true
-		model := c.arms[c.armIdx[k.A]].Model
-		one := model != "" && model == c.arms[c.armIdx[k.B]].Model
-		if !one && !slices.Contains(taking, k.A) && !slices.Contains(taking, k.B) {
-			continue
-		}
-		names := func(arm Arm) (list []string) {
-			for _, v := range arm.Versions {
-				list = append(list, v.Name)
-			}
-			return list
-		}
-		if both := names(y); !slices.ContainsFunc(names(x), func(v string) bool { return slices.Contains(both, v) }) {
-			w = append(w, fmt.Sprintf("%s was answered by %s, and %s by %s: their difference may be the model's", k.A, listed(names(x)), k.B, listed(both)))
+		if answered, both := x.versions(), y.versions(); share(models[k.A], models[k.B]) && !share(answered, both) {
+			w = append(w, fmt.Sprintf("%s was answered by %s, and %s by %s: their difference may be the model's", k.A, listed(answered), k.B, listed(both)))
 		}
 	}
 	return w
+}
+
+// share reports whether two lists have a text in common.
+func share(x, y []string) bool {
+	return slices.ContainsFunc(x, func(s string) bool { return slices.Contains(y, s) })
+}
+
+// versions are the names of the versions that answered.
+func (arm Arm) versions() (names []string) {
+	for _, v := range arm.Versions {
+		names = append(names, v.Name)
+	}
+	return names
 }
 
 // tables adds the tables and figures of the suite, what no arm solved, and ranks.

@@ -34,10 +34,8 @@ func (c *Collector) markPrices(a *Analysis, prices []eval.ArmPrice) {
 	}
 	for i := range a.Estimates {
 		e := &a.Estimates[i]
-		for _, p := range prices {
-			if several[p.Model] && p.Arm == e.Arm && c.suite.Metrics[c.metric[e.Metric]].Priced {
-				e.Prices = append(e.Prices, CallPrice{p.Price, p.Calls})
-			}
+		if c.suite.Metrics[c.metric[e.Metric]].Priced {
+			e.Prices = slices.DeleteFunc(pricesFor(e.Arm, prices), func(p CallPrice) bool { return !several[p.Model] })
 		}
 	}
 	for i := range a.Comparisons {
@@ -45,10 +43,23 @@ func (c *Collector) markPrices(a *Analysis, prices []eval.ArmPrice) {
 		x, _ := a.Estimate(r.A, r.Metric)
 		y, _ := a.Estimate(r.B, r.Metric)
 		if r.PricesDiffer = PricesDiffer(x, y); r.PricesDiffer != "" {
-			r.Warnings = append(r.Warnings, r.PricesDiffer+": the difference may be theirs, there is no verdict on it")
+			r.Warnings = append(r.Warnings, r.PricesDiffer+noVerdict)
 		}
 	}
 }
+
+// pricesFor are the prices of the calls of an arm.
+func pricesFor(arm string, prices []eval.ArmPrice) (list []CallPrice) {
+	for _, p := range prices {
+		if p.Arm == arm {
+			list = append(list, CallPrice{p.Price, p.Calls})
+		}
+	}
+	return list
+}
+
+// noVerdict follows [PricesDiffer] where two results are compared.
+const noVerdict = ": the difference may be theirs, there is no verdict on it"
 
 // PricesDiffer says that estimates of costs rest on several prices of one model, "" if they do not.
 func PricesDiffer(list ...Estimate) string {

@@ -102,15 +102,15 @@ type Sources struct {
 	Cuts     []eval.ArmCuts
 	Mixed    []eval.ArmSettings // of arms whose answers are to requests with different settings, in order
 	Versions []eval.ArmVersion
-	JudgedBy []eval.ArmVersion // the versions of the judges' models
-	Prices   []eval.ArmPrice   // of calls, by arm, model and price
+	Models   map[string][]string // by arm, the names of the models that answered, as the requests had them
+	JudgedBy []eval.ArmVersion   // the versions of the judges' models
+	Prices   []eval.ArmPrice     // of calls, by arm, model and price
 	// Latencies of the arms that made calls; nil omits them.
 	Latencies []eval.ArmLatency
 	// Show returns the exhibit of a trial.
 	Show  func(eval.Trial) (eval.Exhibit, error)
 	Asked *Asked
-	// Taking are the arms that take the answers of another run; NoRun of a tag which no run had.
-	Taking, NoRun []string
+	NoRun []string // arms that take the answers of a tag which no run had
 	// Ratings are those of a judge that people measured; nil: none.
 	Ratings *Ratings
 	Cases   iter.Seq2[eval.Case, error]

@@ -91,12 +91,32 @@ func (a *Analysis) WithOtherArms(prompts, models map[string]string) {
 			return strings.Join(list, ", ")
 		}
 		if why := other(prompts); why != "" {
-			u := Undefined()
-			r.Change, r.EquivLow, r.EquivHigh, r.Least, r.Most = u, u, u, nil, nil
-			r.Warning = "no change: " + why
+			r.without(why)
 		}
 		r.OtherModels = other(models)
 	}
+}
+
+// WithPrices marks the replications on metrics that count prices, of calls of one model that had several
+// in the two runs.
+func (a *Analysis) WithPrices(priced func(metric string) bool, earlier, here []eval.ArmPrice) {
+	for i := range a.Replications {
+		r := &a.Replications[i]
+		var paid []Estimate
+		for _, arm := range []string{r.A, r.B} {
+			paid = append(paid, Estimate{Arm: r.Run + ":" + arm, Prices: pricesFor(arm, earlier)}, Estimate{Arm: arm, Prices: pricesFor(arm, here)})
+		}
+		if differ := PricesDiffer(paid...); differ != "" && priced(r.Metric) {
+			r.without(differ + noVerdict)
+		}
+	}
+}
+
+// without leaves out the change.
+func (r *Replication) without(why string) {
+	u := Undefined()
+	r.Change, r.EquivLow, r.EquivHigh, r.Least, r.Most = u, u, u, nil, nil
+	r.Warning = "no change: " + why
 }
 
 // unfit says why a comparison of an earlier run shows no change, "" if it can.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/eval"
-	"github.com/scruple-eval/scruple/internal/ledger"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -500,15 +499,20 @@ func (s *Subject) tooManyFailed(p *store.Progress) *TooManyFailedError {
 	return e
 }
 
+// Uncompared are runs that a ledger or a store has alone, which nothing is said against: those of
+// another checkout and those that were removed look alike.
+type Uncompared struct {
+	NotStored   []string `json:"runs_elsewhere,omitempty"`
+	NotRecorded []string `json:"runs_of_other_ledgers,omitempty"`
+}
+
 // CheckLedger compares the ledger with the runs of a store, both ways: each TEST run of
-// the study, and each run that asked about items with splits, is in the ledger, and each
-// run that the ledger has of this store is in the store. It returns the runs that are elsewhere:
-// there is no store (db is nil), the ledger is that of a copy, such as a bundle, or the store has no
-// run of the person who began them, as that of another checkout.
-func (s *Subject) CheckLedger(ctx context.Context, db *store.DB) (elsewhere []string, err error) {
+// the study, and each run that asked about items with splits, is in the ledger, if they began where
+// that is, and each run that the ledger has of this store is in the store. db is nil if there is none.
+func (s *Subject) CheckLedger(ctx context.Context, db *store.DB) (un Uncompared, err error) {
 	book, err := s.Book()
 	if err != nil {
-		return nil, err
+		return un, err
 	}
 	var problems []error
 	var has []RunKey
@@ -516,40 +520,39 @@ func (s *Subject) CheckLedger(ctx context.Context, db *store.DB) (elsewhere []st
 	if db != nil {
 		runs, err := db.Runs(ctx)
 		if err != nil {
-			return nil, err
+			return un, err
 		}
 		for _, r := range runs {
 			has = append(has, KeyOf(r))
-			if r.Study == s.Study.Name {
-				problems = append(problems, s.checkKnown(ctx, db, book, r))
+			if r.Study != s.Study.Name {
+				continue
+			}
+			problem := s.checkKnown(ctx, db, book, r)
+			here, there, err := absolute(book.Path, Path(r.StudyPath))
+			if errors.As(problem, new(*unrecordedError)) && here != there && err == nil {
+				un.NotRecorded = append(un.NotRecorded, fmt.Sprintf("%s (of %s)", r.ID, r.StudyPath))
+			} else {
+				problems = append(problems, problem)
 			}
 		}
 		at = s.storeBeside(db)
 	}
-	var gone []Entry[RunKey]
-	here := map[string]bool{} // people with runs in the store
-	began := func(e Entry[RunKey], in string) {
-		if slices.ContainsFunc(has, e.Data.is) {
-			here[e.By] = true
-		} else if e.Data.Is(s.Owner()) && (in == at || db == nil) {
-			gone = append(gone, e)
+	began := func(seq int, by string, run RunKey, in string) {
+		if run.Is(s.Owner()) && (in == at || db == nil) && !slices.ContainsFunc(has, run.is) {
+			un.NotStored = append(un.NotStored, fmt.Sprintf("%s (entry %d, by %s)", run.Run, seq, by))
 		}
 	}
 	for _, t := range book.Tests {
-		began(Entry[RunKey]{Seq: t.Seq, By: t.By, Data: t.Data.RunKey}, t.Data.Store)
+		began(t.Seq, t.By, t.Data.RunKey, t.Data.Store)
 	}
 	for _, s := range book.Seen {
-		began(Entry[RunKey]{Seq: s.Seq, By: s.By, Data: s.Data.key()}, s.Data.Store)
+		began(s.Seq, s.By, s.Data.key(), s.Data.Store)
 	}
-	for _, e := range gone {
-		if here[e.By] && !ledger.IsCopy(book.Path) {
-			problems = append(problems, fmt.Errorf("entry %d of %s is of run %s, which store %s does not have: the store was replaced, or the run was deleted, or it is in another checkout of %s", e.Seq, book.Path, e.Data.Run, db.Path(), e.By))
-		} else {
-			elsewhere = append(elsewhere, fmt.Sprintf("%s (entry %d, by %s)", e.Data.Run, e.Seq, e.By))
-		}
-	}
-	return elsewhere, errors.Join(problems...)
+	return un, errors.Join(problems...)
 }
+
+// An unrecordedError is of a run with answers that a ledger does not have.
+type unrecordedError struct{ error }
 
 // checkKnown returns an error if a run with answers should be in the ledger and is not, or has
 // fewer than were shown. One without answers may be left from a crash before its entry.
@@ -568,7 +571,7 @@ func (s *Subject) checkKnown(ctx context.Context, db *store.DB, book Book, r *st
 		return nil
 	}
 	lost := func(what string) error {
-		return fmt.Errorf("run %s of store %s %s, but %s does not have it: the ledger was replaced or removed; restore it", r.ID, db.Path(), what, book.Path)
+		return &unrecordedError{fmt.Errorf("run %s of store %s %s, but %s does not have it: the ledger was replaced or removed; restore it, or merge that of another computer on which the run began", r.ID, db.Path(), what, book.Path)}
 	}
 	if r.Split() == study.SplitTest {
 		if _, known := book.Test(KeyOf(r)); !known {

@@ -490,6 +490,7 @@ type Taken struct {
 	Uncounted           bool   // a call does not say how many tokens it took
 	Given               bool   // the answer is from a file, which does not say what it took
 	Prices              string // as of a [Call]
+	Model               string // that of the last of the calls, likewise; of an answer that is taken
 	// Call is the journal's number of the last of the calls, of an answer that is taken.
 	Call int64
 	Run  int64 // the journal's number of its run

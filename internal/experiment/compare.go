@@ -262,6 +262,7 @@ func (c *runComparison) judges(ctx context.Context, q *analyse.Question) (from a
 	var parts [2]map[string]string
 	var scorers [2]map[string][]eval.Part
 	judge := false // beside scorers
+	from.Models = map[string][]string{}
 	for i, side := range c.sides {
 		stored := &reader{ctx: ctx, run: side.Run}
 		bases[i] = read(stored, side.DB.JudgedBy)
@@ -273,6 +274,9 @@ func (c *runComparison) judges(ctx context.Context, q *analyse.Question) (from a
 		settings, _ := plan.WithoutScorer(plan.JudgeParts(side.Run.Treatment))
 		for _, p := range plan.Readable(settings) {
 			parts[i][p.Name], judge = p.Value, true
+		}
+		for arm, models := range sums.Models() {
+			from.Models[c.name(i, arm)] = models
 		}
 		for _, v := range sums.Prices() {
 			v.Arm = c.name(i, v.Arm)
@@ -286,7 +290,6 @@ func (c *runComparison) judges(ctx context.Context, q *analyse.Question) (from a
 				if slices.ContainsFunc(c.pairs, func(p [2]string) bool { return p[i] == v.Arm }) {
 					v.Arm = c.name(i, v.Arm)
 					*of.to = append(*of.to, v)
-					from.Taking = append(from.Taking, v.Arm)
 				}
 			}
 		}

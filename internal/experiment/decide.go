@@ -77,7 +77,7 @@ func (x *Experiment) Current(ctx context.Context, db *store.DB, r *store.Run, ke
 		return nil
 	}
 	now := *kept.Analysis
-	if err := x.replicate(ctx, db, &now); err != nil {
+	if err := x.replicate(ctx, db, r, &now); err != nil {
 		return err
 	}
 	if other, err := otherPlaces(kept, Result{Analysis: &now, Verdict: kept.Verdict}); err != nil || len(other) == 0 {
@@ -548,6 +548,25 @@ func (h *rulesHistory) changes() (list []string) {
 		list = append(list, h.seen[i-1].changes(h.seen[i])...)
 	}
 	return list
+}
+
+// asIn leaves out the rules under which results were seen after they were analysed, as by `gate -o`.
+func (h *rulesHistory) asIn(kept Result) {
+	var was []string
+	for _, said := range kept.Analysis.Run.History {
+		if change, ok := strings.CutPrefix(said, afterSeen); ok {
+			was = append(was, change)
+		}
+	}
+	if kept.Verdict != nil {
+		was = kept.Verdict.Changed
+	}
+	for n := len(h.seen); n > 0; n-- {
+		if then := (rulesHistory{seen: h.seen[:n]}); slices.Equal(then.changes(), was) {
+			h.seen = then.seen
+			return
+		}
+	}
 }
 
 // rulesNow returns the history of a run's rules with those of the study, if they differ from the last.

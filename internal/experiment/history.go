@@ -65,6 +65,7 @@ func (x *Experiment) regrouped(was map[string]eval.Item) (events []store.Event) 
 const (
 	hadShown   = "results had been shown"
 	afterShown = " after " + hadShown
+	afterSeen  = "after results were seen: "
 )
 
 // listed counts and names items.
@@ -109,7 +110,7 @@ func notesOf(events []store.Event, kinds ...string) (notes []string) {
 func (r *Run) addHistory(ctx context.Context, q *analyse.Question, events []store.Event, rules rulesHistory, sums store.CallSums) error {
 	if r.rules.Empty() { // else the verdict says them
 		for _, change := range rules.changes() {
-			q.Run.History = append(q.Run.History, "after results were seen: "+change)
+			q.Run.History = append(q.Run.History, afterSeen+change)
 		}
 	}
 	q.Restratified = len(notesOf(events, plan.Strata+groupEvent)) > 0
@@ -403,7 +404,7 @@ func inWords(events []store.Event) []store.Event {
 		if last == nil {
 			events[i].What, events[i].Note = "results seen", "the study had "+text.Plural(len(d.Decide.Require)+len(d.Decide.Outcomes), "rule", "rules")
 		} else if changes := last.changes(d); len(changes) > 0 {
-			events[i].What, events[i].Note = "rules changed", "after results were seen: "+strings.Join(changes, "; ")
+			events[i].What, events[i].Note = "rules changed", afterSeen+strings.Join(changes, "; ")
 		} else { // a version recorded more
 			events[i] = store.Event{}
 		}

@@ -195,7 +195,7 @@ func sameVerdicts(was, now []eval.Verdict) (n int, same bool) {
 // The error that it returns as other names what differs.
 func (r *Run) Recompute(ctx context.Context, samples int, kept Result) (result Result, other, err error) {
 	var scores []string
-	result, err = r.compute(ctx, samples, func(list iter.Seq2[eval.Scored, error]) (err error) {
+	result, err = r.compute(ctx, samples, &kept, func(list iter.Seq2[eval.Scored, error]) (err error) {
 		scores, err = r.db.OtherScores(ctx, r.Record, list)
 		return err
 	})

@@ -33,8 +33,8 @@ func (x *Experiment) Replicated(ctx context.Context, db *store.DB) (*store.Run, 
 	return earlier, err
 }
 
-// replicate compares an analysis with the run that the study replicates, as it is now.
-func (x *Experiment) replicate(ctx context.Context, db *store.DB, a *analyse.Analysis) error {
+// replicate compares the analysis of a run with the run that the study replicates, as it is now.
+func (x *Experiment) replicate(ctx context.Context, db *store.DB, r *store.Run, a *analyse.Analysis) error {
 	a.Replications = nil
 	earlier, err := x.Replicated(ctx, db)
 	if err != nil || earlier == nil || a.Run.Exploratory() {
@@ -47,7 +47,25 @@ func (x *Experiment) replicate(ctx context.Context, db *store.DB, a *analyse.Ana
 	case err == nil:
 		a.Replicate(kept.Analysis)
 		a.WithOtherArms(x.otherArms(earlier))
+		err = x.withPrices(ctx, db, r, earlier, a)
 	}
+	return err
+}
+
+// withPrices compares what calls of the run and of the one that it replicates cost, if a metric says so.
+func (x *Experiment) withPrices(ctx context.Context, db *store.DB, r, earlier *store.Run, a *analyse.Analysis) error {
+	priced := func(metric string) bool {
+		return slices.ContainsFunc(x.Suite.Metrics, func(m eval.Metric) bool { return m.Name == metric && m.Priced })
+	}
+	if !slices.ContainsFunc(a.Replications, func(r analyse.Replication) bool { return priced(r.Metric) }) {
+		return nil
+	}
+	was, err := db.CallSums(ctx, earlier)
+	if err != nil {
+		return err
+	}
+	now, err := db.CallSums(ctx, r)
+	a.WithPrices(priced, was.Prices(), now.Prices())
 	return err
 }
 

@@ -37,7 +37,7 @@ type Result struct {
 // from the analysis, and stores all three. It calls no model. samples is the
 // number of best and of worst trials of each arm in the analysis.
 func (r *Run) Rescore(ctx context.Context, samples int) (Result, error) {
-	result, err := r.compute(ctx, samples, func(scores iter.Seq2[eval.Scored, error]) error {
+	result, err := r.compute(ctx, samples, nil, func(scores iter.Seq2[eval.Scored, error]) error {
 		return r.db.ReplaceScores(ctx, r.Record, scores)
 	})
 	if err != nil {
@@ -62,8 +62,9 @@ func (r *Run) recordGroups(ctx context.Context) error {
 	return r.db.SetItems(ctx, r.Record, r.Items(), nil)
 }
 
-// compute computes what Rescore stores. scored takes the scores.
-func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[eval.Scored, error]) error) (Result, error) {
+// compute computes what Rescore stores. scored takes the scores. kept is the result that is computed
+// again, nil for a new one.
+func (r *Run) compute(ctx context.Context, samples int, kept *Result, scored func(iter.Seq2[eval.Scored, error]) error) (Result, error) {
 	scorer, calibration, err := r.calibrate(ctx)
 	if err != nil {
 		return Result{}, err
@@ -93,6 +94,9 @@ func (r *Run) compute(ctx context.Context, samples int, scored func(iter.Seq2[ev
 	history, err := r.rulesOf(events, r.Record)
 	if err != nil {
 		return Result{}, err
+	}
+	if kept != nil {
+		history.asIn(*kept)
 	}
 	q := r.runQuestion(progress)
 	q.Run.JudgeErrors, q.Calibration, q.Samples = failures, calibration, samples
@@ -229,14 +233,13 @@ func (r *Run) sources(ctx context.Context, scorer eval.Scorer, sums store.CallSu
 	from.Show = func(t eval.Trial) (eval.Exhibit, error) { return r.exhibit(ctx, scorer, t) }
 	from.Cases = r.db.Cases(ctx, r.Record)
 	for run, arms := range r.takers() {
-		from.Taking = append(from.Taking, arms...)
 		if _, err := r.db.Run(ctx, run); errors.Is(err, store.ErrNotFound) {
 			from.NoRun = append(from.NoRun, arms...)
 		} else if err != nil {
 			return from, err
 		}
 	}
-	from.Calls, from.Versions, from.JudgedBy, from.Prices = sums.ByArm(), sums.Versions(), sums.JudgedBy(), sums.Prices()
+	from.Calls, from.Versions, from.Models, from.JudgedBy, from.Prices = sums.ByArm(), sums.Versions(), sums.Models(), sums.JudgedBy(), sums.Prices()
 	stored := &reader{ctx: ctx, run: r.Record}
 	if sums.Cut() {
 		from.Cuts = slices.DeleteFunc(read(stored, r.db.Cuts), func(c eval.ArmCuts) bool { return c.Stage == eval.StageEmbed })
@@ -387,5 +390,5 @@ func (r *Run) addFromOutside(ctx context.Context, a *analyse.Analysis, spent eva
 	if d := a.Discipline; d != nil && d.Registration != nil {
 		d.Budget = discipline.WithRun(d.Budget, spent)
 	}
-	return r.replicate(ctx, r.db, a)
+	return r.replicate(ctx, r.db, r.Record, a)
 }

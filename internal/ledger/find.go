@@ -27,9 +27,6 @@ const (
 // the from of [Find] where the study was, since a copy has its ledger beside the study.
 const OriginName = "origin"
 
-// IsCopy reports whether a ledger is that of a copied study.
-func IsCopy(path string) bool { return exists(filepath.Join(filepath.Dir(path), OriginName)) }
-
 // maxOrigin is the most bytes of such a file.
 const maxOrigin = 4096
 

@@ -378,6 +378,7 @@ func (e *Engine) answer(call *eval.Call, m *connection, response eval.Response, 
 	m.line.heard(true)
 	if t := response.Taken; t != nil { // it was paid in its run
 		call.CostUSD, call.Prices, call.LatencyMS, call.Source, call.SourceNumber = t.CostUSD, t.Prices, 1000*t.Seconds, t.Call, t.Run
+		call.Model = cmp.Or(t.Model, call.Model)
 		if t.Given {
 			call.Provider += eval.OfOutputs
 		}

@@ -135,10 +135,10 @@ func (a *Answers) Get(ctx context.Context, item string, replicate int) (o eval.O
 		return o, "", taken, fmt.Errorf("item %q replicate %d of run %s: %w", item, replicate, a.run.ID, ErrNotFound)
 	}
 	type answered struct {
-		Version string
-		Call    int64
+		Version, Model string
+		Call           int64
 	}
-	last, err := one[answered](ctx, a.db, `SELECT c.model_version, c.id FROM trials t JOIN calls c ON c.trial = t.id
+	last, err := one[answered](ctx, a.db, `SELECT c.model_version, c.model, c.id FROM trials t JOIN calls c ON c.trial = t.id
 		WHERE `+oneTrial+` AND c.stage = 'run' AND c.error_kind = ''`+inForce+` ORDER BY c.id DESC LIMIT 1`, a.run, id)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return o, "", taken, err
@@ -152,7 +152,7 @@ func (a *Answers) Get(ctx context.Context, item string, replicate int) (o eval.O
 	if err != nil {
 		return o, "", taken, err
 	}
-	taken.Call, taken.Run, taken.Prices = last.Call, a.run.N, strings.Join(prices, "\n")
+	taken.Call, taken.Run, taken.Model, taken.Prices = last.Call, a.run.N, last.Model, strings.Join(prices, "\n")
 	j, err := first(a.db.outcomes(ctx, oneTrial, a.run, id), ofTrial, item, replicate, a.run.ID)
 	return j.Outcome, last.Version, taken, err
 }

@@ -61,6 +61,17 @@ func (sums CallSums) Versions() []eval.ArmVersion {
 	return sums.count(eval.StageRun, func(s callSum) string { return s.Arm })
 }
 
+// Models are the names of the models that answered each arm, as the requests had them.
+func (sums CallSums) Models() map[string][]string {
+	models := map[string][]string{}
+	for _, s := range sums {
+		if s.Stage == eval.StageRun && s.Answered && !slices.Contains(models[s.Arm], s.Model) {
+			models[s.Arm] = append(models[s.Arm], s.Model)
+		}
+	}
+	return models
+}
+
 // JudgeVersions counts the answers to judge calls by model and model version, ordered
 // by both.
 func (sums CallSums) JudgeVersions() []eval.ArmVersion {
@@ -172,7 +183,7 @@ func (db *DB) Taken(ctx context.Context, run *Run) iter.Seq2[eval.Taken, error] 
 func (db *DB) taken(ctx context.Context, where string, args ...any) iter.Seq2[eval.Taken, error] {
 	const ofFiles = `c.provider IN ('outputs', 'run` + eval.OfOutputs + `')`
 	return rows[eval.Taken](ctx, db, `SELECT t.item, t.arm, t.replicate, count(c.id), CASE WHEN count(*) FILTER (WHERE c.cost_usd IS NULL AND c.error_kind = '' OR `+ofFiles+`) = 0 THEN total(c.cost_usd) END,
-		total(c.latency_ms) / 1000, coalesce(sum(`+tokensIn+`), 0), coalesce(sum(`+tokensOut+`), 0), `+uncounted+` > 0, count(*) FILTER (WHERE `+ofFiles+`) > 0, '', 0, 0
+		total(c.latency_ms) / 1000, coalesce(sum(`+tokensIn+`), 0), coalesce(sum(`+tokensOut+`), 0), `+uncounted+` > 0, count(*) FILTER (WHERE `+ofFiles+`) > 0, '', '', 0, 0
 		FROM `+planned+`outcomes o ON o.trial = t.id LEFT JOIN calls c ON c.trial = t.id AND c.stage = 'run'`+inForce+`
 		WHERE `+where+` GROUP BY t.place, t.id ORDER BY t.place`, args...)
 }
