@@ -234,6 +234,17 @@ func TestDecisionsOnAnswersThatChange(t *testing.T) {
 	}
 }
 
+// A decision that does not say on which answers is refused.
+func TestDecisionOnNothing(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	d := open(t, at(t, &clock), label, "carol")
+	s := d.queue.Subjects[0]
+	_, err := d.append(eventAdjudicate, Event{Pass: passAdjudicate, Subject: &s, Answer: answerOf(t, `{"q":"yes"}`)})
+	if err == nil || !strings.Contains(err.Error(), "entry 2 decides, but does not say on which answers: it was written by another version") {
+		t.Error(err)
+	}
+}
+
 // Who decides is shown every different answer once, and decides anew when an answer changed.
 func TestDecisionOfMoreThanTwo(t *testing.T) {
 	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
