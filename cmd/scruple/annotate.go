@@ -33,7 +33,7 @@ import (
 
 // annotationsOf is where the annotations of a study are.
 func annotationsOf(x *experiment.Experiment, from source) annotate.Place {
-	return annotate.At(x.File, x.Study, from.store, time.Now)
+	return annotate.At(x.File, x.Study, time.Now)
 }
 
 func (a *app) annotate(o *opened) error {
@@ -304,7 +304,7 @@ func (a *app) setPeoplesVerdicts(ctx context.Context, db *store.DB, r *experimen
 // says in the reports of the run what is not used, and what is only in the store.
 func peoplesVerdicts(ctx context.Context, db *store.DB, r *experiment.Run,
 	do func(context.Context, *store.Run, []eval.PersonVerdict, func(step, person string) bool) (store.PeopleDiff, error)) (store.PeopleDiff, error) {
-	place := annotate.At(r.File, r.Study, db.Path(), time.Now)
+	place := annotate.At(r.File, r.Study, time.Now)
 	var all []eval.PersonVerdict
 	here := map[string][]string{} // who has answers in the folder of the study, by task
 	for _, t := range r.Study.Annotation {
@@ -333,7 +333,7 @@ func peoplesVerdicts(ctx context.Context, db *store.DB, r *experiment.Run,
 // agree gives a run the agreement of people on the tasks of its study. A task without answers has
 // none. What cannot be compared is a warning: it concerns no score.
 func (a *app) agree(ctx context.Context, db *store.DB, r *experiment.Run) {
-	place, subjects := annotate.At(r.File, r.Study, db.Path(), time.Now), r.Subjects(ctx)
+	place, subjects := annotate.At(r.File, r.Study, time.Now), r.Subjects(ctx)
 	warn := func(err error) { a.warn("warning: no agreement of people: %v", err) }
 	for _, t := range r.Study.Annotation {
 		result, err := place.Result(t, subjects)

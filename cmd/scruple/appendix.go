@@ -167,7 +167,7 @@ func bundledAppendices(ctx context.Context, db *store.DB, r *experiment.Run, res
 	if len(r.Suite.Appendices) == 0 {
 		return nil, nil, nil
 	}
-	s := sourceOf(r.Experiment, annotate.At(r.File, r.Study, db.Path(), time.Now), r.Subjects(ctx))
+	s := sourceOf(r.Experiment, annotate.At(r.File, r.Study, time.Now), r.Subjects(ctx))
 	if err := ofRun(ctx, &s, db, r.Experiment, r.Record); err != nil {
 		return nil, nil, err
 	}

@@ -80,7 +80,7 @@ func (a *app) explain(o *opened) error {
 	if err != nil {
 		return err
 	}
-	if err := annotate.Of(from.path, own.Common().Name, from.store, time.Now).CheckLocks(); err != nil {
+	if err := annotate.Of(from.path, own.Common().Name, time.Now).CheckLocks(); err != nil {
 		return exit(exitNotAllowed, err)
 	}
 	if suite.Explain == nil {

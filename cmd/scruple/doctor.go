@@ -30,7 +30,7 @@ func (a *app) doctor(o *opened) error {
 		}
 	}
 	if isStudyFile(arg) && path != arg {
-		if err := annotate.Of(arg, "", path, time.Now).CheckLocks(); err != nil {
+		if err := annotate.Of(arg, "", time.Now).CheckLocks(); err != nil {
 			return exit(exitNotAllowed, err)
 		}
 	}

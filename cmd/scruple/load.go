@@ -178,7 +178,7 @@ func (s source) orLocked(err error) error {
 	if s.store == "" {
 		return err
 	}
-	if locked := annotate.Of(s.path, "", s.store, time.Now).CheckLocks(); locked != nil {
+	if locked := annotate.Of(s.path, "", time.Now).CheckLocks(); locked != nil {
 		return exit(exitNotAllowed, locked)
 	}
 	return err
@@ -280,7 +280,7 @@ func (a *app) findRun(ctx context.Context, arg string) (*store.DB, *store.Run, e
 		return nil, nil, err
 	}
 	if _, err := os.Stat(run.StudyPath); err == nil { // the study was not moved away
-		if err := annotate.Of(run.StudyPath, run.Study, from.store, time.Now).CheckLocks(); err != nil {
+		if err := annotate.Of(run.StudyPath, run.Study, time.Now).CheckLocks(); err != nil {
 			db.Close()
 			return nil, nil, exit(exitNotAllowed, err)
 		}

@@ -48,7 +48,7 @@ func (s source) keeps(x *experiment.Experiment) func(disk.Target) error {
 		if t.Info == nil {
 			return nil
 		}
-		if within(filepath.Dir(filepath.Dir(t.Path)), annotate.Of(s.path, "", s.store, time.Now).Dir) {
+		if within(filepath.Dir(filepath.Dir(t.Path)), annotate.Of(s.path, "", time.Now).Dir) {
 			return errors.New("it has people's answers: choose another name")
 		}
 		for _, path := range s.reads(x) {

@@ -123,7 +123,7 @@ const mostKept = 1 << 30
 // study, must be there already.
 func (a *app) keepFiles(ctx context.Context, db *store.DB, r *experiment.Run) error {
 	sums, err := r.File.Sums()
-	people, errPeople := annotate.At(r.File, r.Study, db.Path(), time.Now).Files()
+	people, errPeople := annotate.At(r.File, r.Study, time.Now).Files()
 	own, errOwn := ledger.Copy(ledger.Find(r.File.Dir))
 	if err := errors.Join(err, errPeople, errOwn); err != nil {
 		return err

@@ -160,8 +160,7 @@ func (r renamed) Show(t eval.Trial) (eval.Exhibit, error) {
 	return x, err
 }
 
-// People are shown the name that a unit has in the answer, and what they said beside the name that
-// older versions showed stays valid.
+// People are shown the name that a unit has in the answer.
 func TestNamesOfUnits(t *testing.T) {
 	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
 	for _, task := range []study.Task{
@@ -176,12 +175,8 @@ func TestNamesOfUnits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			old := shown
 			shown.About = ""
 			said += string(encoded(shown)) + d.name(s)
-			if old.Unit = s.Unit; !newFreshness(d.task, d.source).has(&Event{Subject: &s, Shown: old.Hash()}) {
-				t.Errorf("an answer beside the name %s is not valid", s.Unit)
-			}
 		}
 		if strings.Contains(said, "u2") || !strings.Contains(said, "item 1") {
 			t.Errorf("people are shown %s", said)

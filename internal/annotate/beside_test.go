@@ -1,10 +1,7 @@
 package annotate
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,56 +46,6 @@ func TestPairsSideBySide(t *testing.T) {
 	}
 	if strings.Contains(page, "-arm") {
 		t.Errorf("the page names an arm:\n%s", page)
-	}
-}
-
-// A task that an older version drew opens, and answers to what it showed stay valid: pairs
-// without the document, units without what they are, answers without the judge's criteria.
-func TestFormerTasksOpen(t *testing.T) {
-	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
-	for _, task := range []study.Task{
-		{Name: "t", Kind: "pair", Arms: []string{"secret-arm", "other-arm"}},
-		{Name: "t", Kind: "codes", Labels: []string{"a", "b"}, Arms: []string{"secret-arm"}},
-		{Name: "t", Kind: "gold"},
-		{Name: "t", Of: "trial", Show: []string{"answer"}, Arms: []string{"secret-arm"}, Judge: true, Criteria: []string{"be short", "be kind"},
-			Ask: []study.Question{{Name: "ok", Type: "choice", Options: []string{"yes", "no"}}}},
-	} {
-		p := at(t, &clock)
-		former := task.Full().Former()
-		d := open(t, p, former, "anna")
-		for n := range d.queue.Subjects {
-			k, place, _, _ := d.next()
-			list, err := forms(task.Full(), d.source, k.subject, d.swapped(k.subject, k.pass))
-			if err != nil {
-				t.Fatal(err)
-			}
-			old, ask := list[len(list)-1], task.Full().Ask
-			if has := slices.Contains(list[0].Parts, Part{Name: "Criteria", Text: "- be short\n- be kind"}); has != (task.Criteria != nil) {
-				t.Errorf("the page of %v: %+v", task, list[0].Parts)
-			}
-			ev := Event{Pass: k.pass, Subject: &k.subject, Swapped: d.swapped(k.subject, k.pass), Place: place, Shown: old.Hash(), Answer: Answer{}}
-			ev.Answer.put(ask[0].Name, map[string]any{"choice": ask[0].Options[0], "several": ask[0].Options[:1]}[ask[0].Type])
-			if task.Kind == "gold" {
-				ev.Answer.put("exists", study.UnitMissing)
-			}
-			if data, _ := json.Marshal(old); strings.Contains(string(data), "about u") || task.Kind == "pair" && len(old.Pages) > 0 || n == 0 && old.Hash() == list[0].Hash() {
-				t.Fatalf("%s: this is no former page: %s", task.Kind, data)
-			}
-			if _, err := d.append(eventSubmit, ev); err != nil {
-				t.Fatal(err)
-			}
-		}
-		data, err := os.ReadFile(p.queuePath("t"))
-		if err != nil || !strings.Contains(string(data), taskHash(former)) {
-			t.Fatal(string(data), err)
-		}
-		r, err := p.Result(task, corpus{6})
-		if err != nil || len(r.Missing) > 0 || len(r.Settled) != len(d.queue.Subjects) {
-			t.Errorf("%s: %d settled, missing %q: %v", task.Kind, len(r.Settled), r.Missing, err)
-		}
-		if _, err := p.Export(task, corpus{6}, "jsonl", "code_points"); err != nil {
-			t.Error(err)
-		}
 	}
 }
 

@@ -141,8 +141,7 @@ func (d *desk) revise(t *testing.T, s Subject, answer string) {
 	}
 }
 
-// A decision counts as long as people say what it decided on. Decisions of older versions do not
-// say what that was: then time does.
+// A decision counts as long as people say what it decided on.
 func TestDecisionsOnAnswersThatChange(t *testing.T) {
 	task := study.Task{Name: "t", Of: "item", Show: []string{"lead"}, Draw: 1, Ask: []study.Question{
 		{Name: "q", Type: "choice", Options: []string{"yes", "no", "both"}}, {Name: "why", Type: "text", Optional: true}}}
@@ -158,7 +157,6 @@ func TestDecisionsOnAnswersThatChange(t *testing.T) {
 		own           bool   // carol gives it, who decided
 		again         bool   // carol decides anew
 		want          state
-		old           *state // of a decision that does not say what it is about, if that differs
 	}{
 		"nothing changes":                {want: state{"yes carol", 0, 0, ""}},
 		"a change before":                {before: `{"q":"both"}`, want: state{"yes carol", 0, 0, ""}},
@@ -167,101 +165,83 @@ func TestDecisionsOnAnswersThatChange(t *testing.T) {
 		"decided anew":                   {after: `{"q":"both"}`, again: true, want: state{"no carol", 0, 0, ""}},
 		"another reason":                 {after: `{"q":"yes","why":"so"}`, want: state{"yes carol", 0, 0, ""}},
 		"a third with a known answer":    {third: `{"q":"no"}`, want: state{"yes carol", 0, 0, ""}},
-		"a third with another":           {third: `{"q":"both"}`, want: state{"", 1, 1, ""}, old: &state{"yes carol", 0, 0, ""}},
+		"a third with another":           {third: `{"q":"both"}`, want: state{"", 1, 1, ""}},
 		"who decided answers as decided": {before: `{"q":"both"}`, third: `{"q":"yes"}`, own: true, want: state{"yes carol", 0, 0, ""}},
 	} {
-		for _, old := range []bool{false, true} {
-			clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
-			p := at(t, &clock)
-			p.Now = func() time.Time { clock = clock.Add(time.Second); return clock }
-			anna, ben, carol := open(t, p, task, "anna"), open(t, p, task, "ben"), open(t, p, task, "carol")
-			s := anna.queue.Subjects[0]
-			anna.answerAll(t, `{"q":"yes"}`)
-			ben.answerAll(t, `{"q":"no"}`)
-			if test.before != "" {
-				anna.revise(t, s, test.before)
-			}
-			decide := func(option string) {
-				_, ev, err := carol.see(slot{s, passAdjudicate})
-				if err != nil {
-					t.Fatal(name, err)
-				}
-				if ev.Sighted, ev.Reason, ev.Answer = true, "because", answerOf(t, `{"q":"`+option+`"}`); old {
-					ev.About = nil
-				}
-				if _, err := carol.append(eventAdjudicate, ev); err != nil {
-					t.Fatal(err)
-				}
-			}
-			decide("yes")
-			if test.after != "" {
-				anna.revise(t, s, test.after)
-			}
-			if test.third != "" {
-				d := carol
-				if !test.own {
-					d = open(t, p, task, "dan")
-				}
-				d.answerAll(t, test.third)
-			}
-			if test.again {
-				decide("no")
-			}
-			r, err := p.Result(task, corpus{6})
+		clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+		p := at(t, &clock)
+		p.Now = func() time.Time { clock = clock.Add(time.Second); return clock }
+		anna, ben, carol := open(t, p, task, "anna"), open(t, p, task, "ben"), open(t, p, task, "carol")
+		s := anna.queue.Subjects[0]
+		anna.answerAll(t, `{"q":"yes"}`)
+		ben.answerAll(t, `{"q":"no"}`)
+		if test.before != "" {
+			anna.revise(t, s, test.before)
+		}
+		decide := func(option string) {
+			_, ev, err := carol.see(slot{s, passAdjudicate})
 			if err != nil {
+				t.Fatal(name, err)
+			}
+			ev.Sighted, ev.Reason, ev.Answer = true, "because", answerOf(t, `{"q":"`+option+`"}`)
+			if _, err := carol.append(eventAdjudicate, ev); err != nil {
 				t.Fatal(err)
 			}
-			list, err := decidable(carol)
-			if err != nil {
-				t.Fatal(err)
+		}
+		decide("yes")
+		if test.after != "" {
+			anna.revise(t, s, test.after)
+		}
+		if test.third != "" {
+			d := carol
+			if !test.own {
+				d = open(t, p, task, "dan")
 			}
-			got, want := state{"", r.Differ, len(list), strings.Join(r.Notes, "; ")}, test.want
-			if len(r.Settled) > 0 {
-				got.settled = r.Settled[0].Label + " " + r.Settled[0].By
-			}
-			if old && test.old != nil {
-				want = *test.old
-			}
-			if got != want {
-				t.Errorf("%s, old %v: %+v, want %+v", name, old, got, want)
-			}
-			if changed := strings.Contains(strings.Join(r.Missing, "\n"), "1 of them was decided, but there are other answers since"); changed != (want.differ > 0) {
-				t.Errorf("%s, old %v: missing %q", name, old, r.Missing)
-			}
-			verdicts, _, err := p.Verdicts(task, corpus{6})
-			if err != nil {
-				t.Fatal(err)
-			}
-			decided := false
-			for _, v := range verdicts {
-				decided = decided || v.Round == passAdjudicate
-			}
-			if decided != strings.HasSuffix(want.settled, "carol") {
-				t.Errorf("%s, old %v: a verdict of the decision: %v", name, old, decided)
-			}
+			d.answerAll(t, test.third)
+		}
+		if test.again {
+			decide("no")
+		}
+		r, err := p.Result(task, corpus{6})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := decidable(carol)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, want := state{"", r.Differ, len(list), strings.Join(r.Notes, "; ")}, test.want
+		if len(r.Settled) > 0 {
+			got.settled = r.Settled[0].Label + " " + r.Settled[0].By
+		}
+		if got != want {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
+		}
+		if changed := strings.Contains(strings.Join(r.Missing, "\n"), "1 of them was decided, but there are other answers since"); changed != (want.differ > 0) {
+			t.Errorf("%s: missing %q", name, r.Missing)
+		}
+		verdicts, _, err := p.Verdicts(task, corpus{6})
+		if err != nil {
+			t.Fatal(err)
+		}
+		decided := false
+		for _, v := range verdicts {
+			decided = decided || v.Round == passAdjudicate
+		}
+		if decided != strings.HasSuffix(want.settled, "carol") {
+			t.Errorf("%s: a verdict of the decision: %v", name, decided)
 		}
 	}
 }
 
-// Clocks of two computers differ: a decision of an older version that seems to be before the answers is
-// about them all the same.
-func TestDecisionBeforeTheAnswers(t *testing.T) {
+// A decision that does not say on which answers is refused.
+func TestDecisionOnNothing(t *testing.T) {
 	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
-	first, second := &Event{line: 1, at: clock}, &Event{line: 2, at: clock.Add(time.Hour)}
-	g := &Given{person: "anna", all: []*Event{first, second}}
-	for _, test := range []struct {
-		decision Event
-		want     *Event
-	}{
-		{Event{at: clock.Add(-time.Hour)}, first},
-		{Event{at: clock.Add(time.Minute)}, first},
-		{Event{at: clock.Add(2 * time.Hour)}, second},
-		{Event{at: clock.Add(-time.Hour), About: map[string]int{"anna": 2}}, second},
-		{Event{at: clock.Add(2 * time.Hour), About: map[string]int{"ben": 2}}, nil},
-	} {
-		if got := g.decidedOn(&test.decision); got != test.want {
-			t.Errorf("%+v: %+v, want %+v", test.decision, got, test.want)
-		}
+	d := open(t, at(t, &clock), label, "carol")
+	s := d.queue.Subjects[0]
+	_, err := d.append(eventAdjudicate, Event{Pass: passAdjudicate, Subject: &s, Answer: answerOf(t, `{"q":"yes"}`)})
+	if err == nil || !strings.Contains(err.Error(), "entry 2 decides, but does not say on which answers: it was written by another version") {
+		t.Error(err)
 	}
 }
 

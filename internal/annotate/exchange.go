@@ -372,17 +372,16 @@ func (d *desk) event(x *record, f File) (*Event, error) {
 		return nil, fmt.Errorf("the task has no subject %v", s)
 	}
 	swapped := s.Other != "" && x.ShownAsA == s.Other
-	list, err := forms(d.task, d.source, s, swapped)
+	shown, err := show(d.task, d.source, s, swapped)
 	if err != nil {
 		return nil, err
 	}
-	shown := list[0]
 	// The text, all of it or its pages, tells whether the file is of this study.
 	if x.Text != "" {
 		x.textHash = dataset.SHA256([]byte(x.Text))
 	}
 	exported := func(text string) bool { return dataset.SHA256([]byte(text)) == x.textHash }
-	if x.textHash != "" && !slices.ContainsFunc(list, func(shown Shown) bool { return exported(shown.text()) || exported(shown.joined()) }) {
+	if x.textHash != "" && !exported(shown.text()) && !exported(shown.joined()) {
 		return nil, fmt.Errorf("the text of %v is not that of the study: export the task anew, and let people judge the text as it is now", s)
 	}
 	// A person's empty record counts as an answer if every question may be left open.

@@ -100,14 +100,10 @@ func (l Lock) shared(items []eval.Item, allowed map[[2]string]bool) (n int, chan
 
 func (l Lock) about() taskOf { return taskOf{l.Study, l.Folder, l.Task} }
 
-// allLocks lists the locks in the ledger of the study, in that of its store, and in those above.
+// allLocks lists the locks in the ledger of the study, and in those above.
 func (p Place) allLocks() (list []Lock, err error) {
-	others := ledger.Above(filepath.Dir(p.Dir))
-	if p.Beside != "" && !slices.ContainsFunc(others, func(above string) bool { same, err := relative(above, p.Beside); return err == nil && same == "." }) {
-		others = append(others, p.Beside)
-	}
 	err = each(p, LockEntry, func(_ ledger.Entry, l Lock) { list = append(list, l) })
-	for _, other := range others {
+	for _, other := range ledger.Above(filepath.Dir(p.Dir)) {
 		err = cmp.Or(err, each(Place{Ledger: other}, LockEntry, func(_ ledger.Entry, l Lock) { // its folders are seen from there
 			at := filepath.Join(filepath.Dir(other), filepath.FromSlash(l.Folder))
 			if same, err := relative(at, filepath.Dir(p.Dir)); err == nil && same == "." {

@@ -12,7 +12,6 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 
 	"github.com/scruple-eval/scruple/internal/eval"
-	"github.com/scruple-eval/scruple/internal/measure"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/text"
 	"github.com/scruple-eval/scruple/stats"
@@ -24,8 +23,7 @@ import (
 // What is computed depends on the question. Labels have kappas. Sets of options have
 // also the share of options that both chose. Numbers have Krippendorff's alpha. Passages
 // have the share of marked characters that both marked, 2a/(2a+b+c), since unmarked
-// passages cannot be counted (Hripcsak & Rothschild 2005, JAMIA 12), and
-// kappa of characters, marked or not.
+// passages cannot be counted (Hripcsak & Rothschild 2005, JAMIA 12).
 type Agreement struct {
 	Task      string   `json:"task"`
 	Question  string   `json:"question"`
@@ -78,10 +76,7 @@ const (
 	// Overlap is of options that both chose, in options that either chose; or of
 	// characters that both marked.
 	Overlap = "overlap"
-	Kappa   = "character_kappa"
-	Borders = "same_borders"       // of passages
 	Alpha   = "krippendorff_alpha" // of numbers
-	Shift   = "shift"              // the mean of the second numbers less the first
 )
 
 // A Measure is a number with its interval, NaN where there is none.
@@ -190,7 +185,7 @@ func (g *Agreement) compute(t study.Task, source Source, q *study.Question, pair
 	switch {
 	case q == nil: // the suite says no more than that
 	case q.Type == "span":
-		c.passages(source)
+		c.passages()
 	case q.Type == "number":
 		c.numbers()
 	default:
@@ -418,13 +413,6 @@ func (c *comparison) numbers() {
 		alpha.CI = b.BCa.Clamp(-1, 1)
 	}
 	c.Measures = append(c.Measures, alpha)
-	shifts, counts := c.sums(func(i int) (num, den float64) { return b[i] - a[i], 1 })
-	mean, err := stats.RatioOfSums(shifts, counts, level)
-	c.check(err)
-	if !(mean.SE > 0) { // of 0 or 1 it is that of a proportion
-		mean.CI.Low, mean.CI.High = math.NaN(), math.NaN()
-	}
-	c.Measures = append(c.Measures, Measure{Key: Shift, Name: "second less first", Value: mean.Value, CI: mean.CI})
 }
 
 // A character of a page with a label.
@@ -460,15 +448,6 @@ func labelled(spans []Span, label string) []Span {
 	return slices.DeleteFunc(slices.Clone(spans), func(s Span) bool { return s.Label != label })
 }
 
-// unlabelled are passages without their labels.
-func unlabelled(spans []Span) []Span {
-	spans = slices.Clone(spans)
-	for i := range spans {
-		spans[i].Label = ""
-	}
-	return spans
-}
-
 // borders counts the passages that both have, whatever their values and records.
 func borders(a, b []Span) (n int) {
 	only := func(s Span) Span { return Span{Page: s.Page, Start: s.Start, End: s.End, Label: s.Label} }
@@ -487,8 +466,8 @@ func borders(a, b []Span) (n int) {
 
 func (c *comparison) spans(e *Event) []Span { return e.Answer.Spans(c.q.Name) }
 
-// passages compares marked passages by their characters and by their borders.
-func (c *comparison) passages(source Shower) {
+// passages compares marked passages by their characters.
+func (c *comparison) passages() {
 	a, b := both(c.pairs, c.spans)
 	c.addRatio(Overlap, "characters that both marked", func(i int) (num, den float64) {
 		both, marks := common(a[i], b[i])
@@ -502,38 +481,6 @@ func (c *comparison) passages(source Shower) {
 		}
 		c.byLabel(l, both, marks, eval.Undefined())
 	}
-	c.characterKappa(source, a, b)
-	c.addRatio(Borders, "passages with the same borders", func(i int) (num, den float64) {
-		return float64(2 * borders(a[i], b[i])), float64(len(a[i]) + len(b[i]))
-	})
-}
-
-// characterKappa adds kappa of characters, marked or not.
-func (c *comparison) characterKappa(source Shower, a, b [][]Span) {
-	var tables [][]stats.Count // of an item's characters: marked by both, the first, the second, and neither
-	of := map[string]int{}
-	for i, p := range c.pairs {
-		shown, err := show(c.task, source, p.subject, p.a.Swapped)
-		c.check(err)
-		n := 0
-		for _, c := range shown.joined() {
-			n += one(!unicode.IsSpace(c))
-		}
-		first, second := unlabelled(a[i]), unlabelled(b[i])
-		both, _ := common(first, second)
-		x, y := len(characters(first)), len(characters(second))
-		k, ok := of[p.subject.Item]
-		if !ok {
-			k = len(tables)
-			of[p.subject.Item], tables = k, append(tables, nil)
-		}
-		for kind, n := range []int{both, x - both, y - both, n - x - y + both} {
-			tables[k] = append(tables[k], stats.Count{Kind: int32(kind), N: int32(n)})
-		}
-	}
-	kappa, err := stats.BootstrapCounts(tables, 4, func(t []float64) float64 { return measure.Kappa(t[0], t[1], t[2], t[3]) }, resampling)
-	c.check(err)
-	c.Measures = append(c.Measures, Measure{Key: Kappa, Name: "Cohen's kappa of characters", Value: kappa.Estimate, CI: kappa.BCa.Clamp(-1, 1)})
 }
 
 // units compares the answers unit by unit.

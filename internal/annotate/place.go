@@ -30,7 +30,6 @@ type Place struct {
 	Study  string // name
 	Dir    string // the folder annotations
 	Ledger string // file
-	Beside string // the ledger of the store if that is another, which may have locks
 	Seed   int64
 	Now    func() time.Time
 	// Check loads the study with gold that a lock would write, and returns its items. nil checks nothing.
@@ -43,21 +42,16 @@ type Place struct {
 }
 
 // At is the place of a study.
-func At(f *study.File, s *study.Study, store string, now func() time.Time) Place {
-	p := Of(f.Path, s.Name, store, now)
+func At(f *study.File, s *study.Study, now func() time.Time) Place {
+	p := Of(f.Path, s.Name, now)
 	p.Seed = s.Execution.Seed
 	return p
 }
 
 // Of is the place of a study that is not loaded: nothing can be drawn there.
-func Of(path, name, store string, now func() time.Time) Place {
+func Of(path, name string, now func() time.Time) Place {
 	own, from := ledger.Find(filepath.Dir(path))
-	p := Place{Study: name, Dir: filepath.Join(filepath.Dir(path), "annotations"), Ledger: own, Now: now, from: from}
-	beside := filepath.Join(filepath.Dir(store), ledger.Name)
-	if same, err := relative(own, beside); store != "" && (err != nil || same != ".") && !ledger.Missing(beside) {
-		p.Beside = beside
-	}
-	return p
+	return Place{Study: name, Dir: filepath.Join(filepath.Dir(path), "annotations"), Ledger: own, Now: now, from: from}
 }
 
 func (p Place) report(err error) {
@@ -522,7 +516,7 @@ func (p Place) readQueue(t study.Task) (*Queue, error) {
 	if err := dataset.DecodeStrict(data, &q); err != nil {
 		return nil, dataset.Locate(path, data, err)
 	}
-	if q.Hash != taskHash(t) && q.Hash != taskHash(t.Former()) {
+	if q.Hash != taskHash(t) {
 		return nil, fmt.Errorf("task %s changed since its subjects were drawn: undo the change, or give the changed task another name", t.Name)
 	}
 	return &q, nil

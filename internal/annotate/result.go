@@ -216,10 +216,10 @@ type side struct {
 	swapped bool
 }
 
-// current is what is shown of a side now: the hashes of all forms, or why it cannot be shown.
+// current is the hash of what is shown of a side now, or why it cannot be shown.
 type current struct {
-	hashes []string
-	err    error
+	hash string
+	err  error
 }
 
 func newFreshness(t study.Task, source Source) *freshness {
@@ -256,10 +256,9 @@ func (r *remembered) Show(t eval.Trial) (eval.Exhibit, error) {
 func (f *freshness) of(s side) current {
 	c, known := f.now[s]
 	if !known {
-		var list []Shown
-		list, c.err = forms(f.task, f.source, s.subject, s.swapped)
-		for _, shown := range list {
-			c.hashes = append(c.hashes, shown.Hash())
+		var shown Shown
+		if shown, c.err = show(f.task, f.source, s.subject, s.swapped); c.err == nil {
+			c.hash = shown.Hash()
 		}
 		f.now[s] = c
 	}
@@ -283,7 +282,7 @@ func (f *freshness) has(e *Event) bool {
 	if e.Pass == passAdjudicate {
 		judged = e.Base
 	}
-	return judged != "" && slices.Contains(f.of(side{*e.Subject, e.Swapped}).hashes, judged)
+	return judged != "" && f.of(side{*e.Subject, e.Swapped}).hash == judged
 }
 
 // A Settled is the answer that counts for a subject.

@@ -40,7 +40,7 @@ func TestASecondSession(t *testing.T) {
 }
 
 // A look is no session, and a break ends one: gold has the number of the session in which
-// somebody answered. Starts without an answer, which older versions wrote at each look, do
+// somebody answered. Starts without an answer do
 // not count.
 func TestSessionsBeginWithWork(t *testing.T) {
 	clock := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
@@ -63,7 +63,7 @@ func TestSessionsBeginWithWork(t *testing.T) {
 				t.Errorf("the page says\n%s", body)
 			}
 		}
-		if day < 3 { // as an older version did
+		if day < 3 { // a session of drafts alone
 			if _, err := s.desks[[2]string{"t", "anna"}].mark(eventStart, ""); err != nil {
 				t.Fatal(err)
 			}

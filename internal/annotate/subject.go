@@ -174,29 +174,6 @@ func (s Shown) text() string {
 	return strings.Join(texts, "\n\n")
 }
 
-// forms are what a task shows of a subject, and then what older versions showed of the same:
-// an answer to one of these stays valid.
-func forms(t study.Task, source Shower, s Subject, swapped bool) (list []Shown, err error) {
-	former := t.Former()
-	for _, t := range []study.Task{t, former} {
-		shown, err := show(t, source, s, swapped)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, shown)
-		if shown.Unit != s.Unit {
-			shown.Unit = s.Unit
-			list = append(list, shown)
-		}
-		shown.About = ""
-		list = append(list, shown)
-		if slices.Equal(t.Show, former.Show) && len(t.Criteria) == 0 {
-			break
-		}
-	}
-	return list, nil
-}
-
 // show builds what a task shows of a subject, and nothing else. swapped shows the
 // second arm of a pair as A.
 func show(t study.Task, source Shower, s Subject, swapped bool) (shown Shown, err error) {

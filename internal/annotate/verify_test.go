@@ -236,26 +236,3 @@ func TestLocksAreOfTheItems(t *testing.T) {
 		}
 	}
 }
-
-// Earlier versions put locks beside the store: they hold, wherever the store is.
-func TestLocksBesideTheStore(t *testing.T) {
-	dir, elsewhere := t.TempDir(), t.TempDir()
-	study, gold := filepath.Join(dir, "study.yaml"), filepath.Join(dir, "gold.csv")
-	if err := os.WriteFile(gold, []byte("a,b\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	before := Place{Study: "s", Dir: filepath.Join(dir, "annotations"), Ledger: filepath.Join(elsewhere, ledger.Name), Now: time.Now}
-	if _, err := before.LockFile(gold, "Anna", "declared", false, nil); err != nil {
-		t.Fatal(err)
-	}
-	p := Of(study, "s", filepath.Join(elsewhere, "s.db"), time.Now)
-	if err := p.CheckLocks(); err != nil || p.Ledger == before.Ledger {
-		t.Errorf("%s: %v", p.Ledger, err)
-	}
-	if err := errors.Join(os.Chmod(gold, 0o600), os.WriteFile(gold, []byte("a,c\n"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.CheckLocks(); err == nil || !strings.Contains(err.Error(), "changed after the file was locked") {
-		t.Errorf("changed gold: %v", err)
-	}
-}

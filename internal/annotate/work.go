@@ -50,8 +50,7 @@ type Event struct {
 	// first person was shown last if Reversed.
 	Base     string `json:"base,omitempty"`
 	Reversed bool   `json:"reversed,omitempty"`
-	// About are the answers that a decision is about: lines of people's files. Older versions
-	// did not write them.
+	// About are the answers that a decision is about: lines of people's files.
 	About map[string]int `json:"about,omitempty"`
 	// Swapped says that the second arm of a pair was shown as A.
 	Swapped bool `json:"swapped,omitempty"`
@@ -146,7 +145,7 @@ type Given struct {
 type Session struct {
 	Number int // from 1, of the sessions with an answer or a note
 	Start  time.Time
-	Breaks int // one ends a session; older versions had several in one
+	Breaks int // one ends a session
 	// Items are the subjects of new answers in their order, without those of the second
 	// round, which Again counts, and those on whose answers the person decided.
 	Items     []Subject
@@ -155,7 +154,7 @@ type Session struct {
 	Active    time.Duration
 	Note      string // observations
 
-	id int // counts starts: older versions started a session with each look
+	id int // counts starts: one may have drafts alone
 }
 
 // A noteKey is what a note is about. A later note replaces an earlier one; both stay in
@@ -233,6 +232,9 @@ func (w *Work) apply(e ledger.Entry) error {
 		if ev.Subject == nil {
 			return fmt.Errorf("entry %d (%s) has no subject", e.Seq, e.Kind)
 		}
+		if e.Kind == eventAdjudicate && ev.About == nil {
+			return fmt.Errorf("entry %d decides, but does not say on which answers: it was written by another version", e.Seq)
+		}
 		switch k := (slot{*ev.Subject, ev.Pass}); e.Kind {
 		case eventDraft:
 			w.drafts[k] = &ev
@@ -274,17 +276,13 @@ func (w *Work) answer(k slot, kind string, ev *Event) {
 	g.all, g.First, g.Final, g.Skip = append(g.all, ev), cmp.Or(g.First, ev), ev, ""
 }
 
-// decidedOn is the answer that a decision is about, or nil. If the decision does not say, it is
-// the last one before it: the first, if the clocks of two computers differ.
-func (g *Given) decidedOn(decision *Event) (was *Event) {
-	for i, e := range g.all {
-		line, bound := decision.About[g.person]
-		switch {
-		case bound && line == e.line, decision.About == nil && (i == 0 || !e.at.After(decision.at)):
-			was = e
-		}
+// decidedOn is the answer that a decision is about, or nil.
+func (g *Given) decidedOn(decision *Event) *Event {
+	line, bound := decision.About[g.person]
+	if i := slices.IndexFunc(g.all, func(e *Event) bool { return bound && line == e.line }); i >= 0 {
+		return g.all[i]
 	}
-	return was
+	return nil
 }
 
 // inSession returns the running session.

@@ -364,7 +364,7 @@ func (s Source) reliability(results []*annotate.Result) ([]report.Part, error) {
 // labels, else with the measure of numbers or passages.
 func reliabilityOf(g *annotate.Agreement) []eval.Cell {
 	m, target, standing := &annotate.Measure{Name: "–", Value: math.NaN()}, eval.Undefined(), "–"
-	for _, key := range []string{annotate.Cohen, annotate.Alpha, annotate.Kappa, annotate.Overlap} {
+	for _, key := range []string{annotate.Cohen, annotate.Alpha, annotate.Overlap} {
 		if of := g.Measure(key); of != nil {
 			m = of
 			break

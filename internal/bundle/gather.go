@@ -50,7 +50,7 @@ func gather(x *experiment.Experiment, book, dir string) (string, error) {
 			g.add(rel)
 		}
 	}
-	place := annotate.At(x.File, x.Study, "", time.Now)
+	place := annotate.At(x.File, x.Study, time.Now)
 	place.Ledger = book
 	people, err := place.Files()
 	if err != nil {

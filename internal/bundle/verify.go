@@ -78,7 +78,7 @@ func Verify(ctx context.Context, file string, env Env) (_ *Verification, err err
 		return v, nil
 	}
 	defer again.Close()
-	place := annotate.At(again.x.File, again.x.Study, again.db.Path(), time.Now) // of people's work and the ledger
+	place := annotate.At(again.x.File, again.x.Study, time.Now) // of people's work and the ledger
 	if entries, files, err := place.Verify(); err != nil {
 		v.found(path.Join(m.folder(), "annotations"), err)
 	} else if len(files) > 0 {

@@ -85,11 +85,6 @@ func (db *DB) ScoresOf(ctx context.Context, run *Run, id int64) (list []eval.Sco
 	return list, nil
 }
 
-// JudgedByPeople yields the trials of the plan on which people gave verdicts.
-func (db *DB) JudgedByPeople(ctx context.Context, run *Run) iter.Seq2[eval.Judged, error] {
-	return db.outcomes(ctx, inPlan+` AND EXISTS (SELECT 1 FROM verdicts p WHERE p.trial = t.id AND p.run = t.run AND p.source = 'human' AND NOT p.stale)`, run)
-}
-
 // PlaceOf finds a trial in a run by its key.
 func (db *DB) PlaceOf(ctx context.Context, run *Run, t eval.Trial) (Row, error) {
 	return first(rows[Row](ctx, db, rowColumns+inPlan+` AND t.item = ? AND t.arm = ? AND t.replicate = ?`, run, t.Item, t.Arm, t.Replicate), "%v in run %s", t, run.ID)

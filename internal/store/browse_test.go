@@ -218,25 +218,6 @@ func TestWatchOfAReplacedFile(t *testing.T) {
 	}
 }
 
-// The trials that people judged, with their and the judge's verdicts.
-func TestJudgedByPeople(t *testing.T) { onBoth(t, testJudgedByPeople) }
-
-func testJudgedByPeople(t *testing.T, place place) {
-	db := open(t, place(t))
-	r, p := newRun(t, db, 2, 1)
-	j := journal(t, db, r)
-	err := errors.Join(j.Outcome(p.Trial(0), eval.Outcome{Kind: eval.OK}), j.Outcome(p.Trial(1), eval.Outcome{Kind: eval.OK}),
-		j.Judged(p.Trial(0), []eval.Verdict{{Step: "j", Source: eval.ByModel, By: "m", Data: []byte("1")}, {Step: "j", Source: eval.ByHuman, By: "anna", Data: []byte("0")}}),
-		j.Judged(p.Trial(1), []eval.Verdict{{Step: "j", Source: eval.ByModel, By: "m", Data: []byte("1")}}), j.Close())
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := all(t, db.JudgedByPeople(t.Context(), r))
-	if len(got) != 1 || got[0].Trial != p.Trial(0) || len(got[0].Verdicts) != 2 {
-		t.Errorf("%+v", got)
-	}
-}
-
 // The calls of a range of the plan are those of its trials.
 func TestCallsIn(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "s.db"))

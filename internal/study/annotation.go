@@ -122,19 +122,6 @@ var kinds = sync.OnceValue(func() map[string]Task {
 	return all
 })
 
-// showed are the parts that kinds showed in older versions, raw answers alone, so that a
-// study that was drawn by one has another list.
-var showed = map[string][]string{"pair": {"lead", "raw"}, "codes": {"lead", "pages", "raw"}}
-
-// Former is the full task as older versions completed it.
-func (t Task) Former() Task {
-	t.Criteria = nil
-	if former := showed[t.Kind]; former != nil && slices.Equal(t.Show, kinds()[t.Kind].Show) {
-		t.Show = former
-	}
-	return t
-}
-
 // Full is the task with the keys of its kind and its defaults.
 func (t Task) Full() Task {
 	kind := kinds()[t.Kind]

@@ -1,35 +1,29 @@
 package view
 
 import (
-	"cmp"
-	"encoding/json"
 	"html/template"
-	"reflect"
-	"slices"
-	"strconv"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/report"
 )
 
-// An agreement counts how often a judge and a person gave the same verdict.
+// An agreement counts how often a judge gave the verdict of people.
 type agreement struct {
-	Judge, Person, Step string
-	Same, Of            int
+	Judge    string
+	Same, Of int
 }
 
-// A dissent is a verdict of a judge that differs from a person's.
+// A dissent is a verdict of a judge that differs from people's.
 type dissent struct {
-	Item, Arm, Unit, Step, Judge, Person string
-	Said, PersonSaid                     string
-	Href                                 string
+	Item, Arm, Unit, Said, People string
+	Href                          string
 }
 
 // judgeData is the page of judges.
 type judgeData struct {
 	Calibration template.HTML
 	Note        string
-	Agreements  []agreement
+	Agreement   agreement
 	Dissents    []dissent
 	More        int
 }
@@ -59,55 +53,13 @@ func (v *Viewer) judgePage(r *request) error {
 		data.Calibration, err = report.Judges(kept.Analysis)
 	}
 	if err == nil && kept.Analysis.JudgeAndPeople != nil {
-		var final agreement
-		if final, err = v.measured(r, differ); final.Of > 0 {
-			data.Agreements = append(data.Agreements, final)
-		}
+		data.Agreement, err = v.measured(r, differ)
 	}
 	if err != nil {
 		data.Note = err.Error()
 	}
-	counts := map[agreement]*agreement{}
-	for j, err := range v.DB.JudgedByPeople(r.Context(), r.run) {
-		if err != nil {
-			return err
-		}
-		for _, person := range j.Verdicts {
-			if person.Source != eval.ByHuman || person.Round == secondRound {
-				continue
-			}
-			for _, judge := range j.Verdicts {
-				if judge.Source == eval.ByHuman || judge.Err != "" || judge.Unit != person.Unit || judge.Step != person.Step {
-					continue
-				}
-				key := agreement{Judge: judge.By, Person: person.By, Step: person.Step}
-				if counts[key] == nil {
-					kept := key
-					counts[key] = &kept
-				}
-				counts[key].Of++
-				said, yes := choiceOf(person.Data)
-				if same(judge.Data, said) || yes != nil && same(judge.Data, yes) {
-					counts[key].Same++
-					continue
-				}
-				if err := differ(dissent{Unit: person.Unit, Step: person.Step, Judge: judge.By, Person: person.By, Said: string(judge.Data), PersonSaid: string(said)}, j.Trial); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	for _, a := range counts {
-		data.Agreements = append(data.Agreements, *a)
-	}
-	slices.SortFunc(data.Agreements, func(a, b agreement) int {
-		return cmp.Or(cmp.Compare(a.Judge, b.Judge), cmp.Compare(a.Person, b.Person), cmp.Compare(a.Step, b.Step))
-	})
 	return v.render(r, "judge", r.run.ID+": judges", data)
 }
-
-// secondRound is the round of a person's repeated answers, which measure the person.
-const secondRound = 2
 
 // measured compares the judge that a task measures with people's final answers, which the
 // report does with intervals.
@@ -120,7 +72,7 @@ func (v *Viewer) measured(r *request, differ func(dissent, eval.Trial) error) (a
 	if err != nil || all == nil {
 		return agreement{}, err
 	}
-	final := agreement{Judge: all.Judge, Person: "people", Step: "final answers"}
+	final := agreement{Judge: all.Judge}
 	word := map[bool]string{true: "yes", false: "no"}
 	for _, x := range all.Rated {
 		if x.Human == nil {
@@ -129,39 +81,9 @@ func (v *Viewer) measured(r *request, differ func(dissent, eval.Trial) error) (a
 		final.Of++
 		if *x.Human == x.Yes {
 			final.Same++
-		} else if err := differ(dissent{Unit: x.Unit, Step: final.Step, Judge: final.Judge, Person: final.Person, Said: word[x.Yes], PersonSaid: word[*x.Human]}, x.Trial); err != nil {
+		} else if err := differ(dissent{Unit: x.Unit, Said: word[x.Yes], People: word[*x.Human]}, x.Trial); err != nil {
 			return final, err
 		}
 	}
 	return final, nil
-}
-
-// choiceOf is the label that a person chose, and yes or no if a judge is measured by it, of
-// a verdict as scruple annotate writes it; another verdict as it is.
-func choiceOf(data []byte) (label, yes []byte) {
-	var verdict struct {
-		Answer json.RawMessage `json:"answer"`
-		Label  string          `json:"label"`
-		Yes    *bool           `json:"yes"`
-	}
-	if json.Unmarshal(data, &verdict) != nil || verdict.Answer == nil {
-		return data, nil
-	}
-	if verdict.Yes != nil {
-		yes = []byte(strconv.FormatBool(*verdict.Yes))
-	}
-	return []byte(verdict.Label), yes
-}
-
-// same reports whether two verdicts have the same content, as JSON or as text. A string of
-// JSON is the text in it.
-func same(a, b []byte) bool {
-	content := func(data []byte) any {
-		var x any
-		if json.Unmarshal(data, &x) != nil {
-			return string(data)
-		}
-		return x
-	}
-	return reflect.DeepEqual(content(a), content(b))
 }

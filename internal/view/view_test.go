@@ -369,17 +369,6 @@ func TestFormsAndFacets(t *testing.T) {
 	}
 }
 
-func TestSameVerdict(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want bool
-	}{{`{"x":1,"y":2}`, `{"y": 2, "x": 1.0}`, true}, {`yes`, `yes`, true}, {`yes`, `no`, false}, {`1`, `"1"`, false}} {
-		if got := same([]byte(c.a), []byte(c.b)); got != c.want {
-			t.Errorf("%s, %s: %v", c.a, c.b, got)
-		}
-	}
-}
-
 // The script stays small, and nothing in it makes HTML of text.
 func TestScript(t *testing.T) {
 	if lines := strings.Count(script, "\n"); len(script) > 15_000 || lines > 300 {
