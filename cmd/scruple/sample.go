@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/disk"
-	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/sampling"
 	"github.com/scruple-eval/scruple/internal/suites/soundness"
 	"github.com/scruple-eval/scruple/internal/table"
@@ -75,7 +75,7 @@ func (a *app) sample(o *opened) (err error) {
 }
 
 func (a *app) track(o *opened) error {
-	target, corpus, columns := o.number("target"), o.text("corpus"), o.list("column")
+	target, corpus := o.number("target"), o.text("corpus")
 	p := sampling.Processed{Eligible: o.number("eligible"), Excluded: o.text("exclude"),
 		Note: o.text("note"), By: o.text("by"), Corrects: o.text("correct")}
 	t, err := sampling.OpenTracking(o.arg, target)
@@ -85,11 +85,8 @@ func (a *app) track(o *opened) error {
 	if o.cmd.Flags().Changed("target") && t.Target != target {
 		return fmt.Errorf("--target %d: the target is %d, recorded with the first report in %s", target, t.Target, t.Path)
 	}
-	if corpus == "" && len(columns) > 0 {
-		return errors.New("--column is about the file of --corpus: give it")
-	}
 	if corpus != "" { // nothing is recorded if it cannot be written
-		if _, err := corpusOf(t, corpus, columns); err != nil {
+		if _, err := corpusOf(t, corpus); err != nil {
 			return err
 		}
 	}
@@ -106,7 +103,7 @@ func (a *app) track(o *opened) error {
 	}
 	var made *writtenCorpus
 	if corpus != "" {
-		if made, err = a.writeCorpus(t, corpus, columns); err != nil {
+		if made, err = a.writeCorpus(t, corpus); err != nil {
 			return err
 		}
 	}
@@ -121,26 +118,18 @@ func (a *app) track(o *opened) error {
 	})
 }
 
-// A writtenCorpus says what was added to a corpus, and what people still fill in.
+// A writtenCorpus says what was added to a corpus, and what its sample does not have.
 type writtenCorpus struct {
-	File    string       `json:"file"`
-	Rows    int          `json:"rows"`
-	Added   int          `json:"added"`
-	Empty   []eval.Level `json:"empty"` // rows without a value, by column
-	Without []string     `json:"not_in_sample"`
+	File    string   `json:"file"`
+	Rows    int      `json:"rows"`
+	Added   int      `json:"added"`
+	Without []string `json:"not_in_sample"`
 }
 
 // corpusOf adds the reports of which a fragment was taken to a corpus.
-func corpusOf(t *sampling.Tracking, file string, columns []string) (c soundness.Corpus, err error) {
+func corpusOf(t *sampling.Tracking, file string) (c soundness.Corpus, err error) {
 	header, taken := t.Taken()
-	s := soundness.Sample{Header: header, ID: t.ID(), Columns: map[string]string{}}
-	for _, pair := range columns {
-		known, name, ok := strings.Cut(pair, "=")
-		if !ok {
-			return c, fmt.Errorf("--column %s: want CORPUS=SAMPLE, such as report_url=Link", pair)
-		}
-		s.Columns[known] = name
-	}
+	s := soundness.Sample{Header: header, ID: t.ID()}
 	for _, r := range taken {
 		day, _, _ := strings.Cut(r.At, "T")
 		note := fmt.Sprintf("fragment %d of %d", r.Drawn, r.Eligible)
@@ -159,29 +148,22 @@ func corpusOf(t *sampling.Tracking, file string, columns []string) (c soundness.
 	if err != nil {
 		return c, fmt.Errorf("reading the corpus: %w", err)
 	}
-	c, err = s.Corpus(was)
-	c.Changed = c.Changed || was == nil
-	return c, err
+	return s.Corpus(was)
 }
 
 // writeCorpus writes what [corpusOf] makes.
-func (a *app) writeCorpus(t *sampling.Tracking, file string, columns []string) (*writtenCorpus, error) {
-	c, err := corpusOf(t, file, columns)
+func (a *app) writeCorpus(t *sampling.Tracking, file string) (*writtenCorpus, error) {
+	c, err := corpusOf(t, file)
 	if err != nil {
 		return nil, err
 	}
 	data, err := table.CSV(c.Rows)
-	if err == nil && c.Changed {
+	_, missing := os.Stat(file)
+	if err == nil && (c.Added > 0 || missing != nil) {
 		err = disk.File{Path: file, Allow: notOurs}.Write(disk.Bytes(data))
 	}
 	if err != nil {
 		return nil, err
 	}
-	if len(c.Untaken) > 0 {
-		a.warn("warning: %s: no fragment is taken of the reports of these rows, which stay: %s", file, strings.Join(c.Untaken, ", "))
-	}
-	if len(c.Redrawn) > 0 {
-		a.warn("warning: %s: another fragment is drawn now of the reports of these rows, which stay: %s: replace their text, and the draw in extraction_notes", file, strings.Join(c.Redrawn, ", "))
-	}
-	return &writtenCorpus{file, len(c.Rows) - 1, c.Added, c.Empty, c.Without}, nil
+	return &writtenCorpus{file, len(c.Rows) - 1, c.Added, c.Without}, nil
 }

@@ -436,7 +436,7 @@ type GraphNode struct {
 	Y     float64 `json:"y"`
 }
 
-// A GraphEdge is a curve with its label at a point.
+// A GraphEdge is a line with its label at a point.
 type GraphEdge struct {
 	From  int     `json:"from"`
 	To    int     `json:"to"`

@@ -82,7 +82,7 @@ func TestPreflight(t *testing.T) {
 
 // TestConformance: the tests for every suite's bench, for extractors and for judges.
 func TestConformance(t *testing.T) {
-	b := mustOpen(t, nil, "judge_model=sim", "models[0].skill={}", "arms[0].repair=true")
+	b := mustOpen(t, nil, "judge_model=sim", "models[0].skill={}")
 	suitetest.Bench(t, Suite().Suite, b, foreseen)
 	const claims = `{"id": "a", "set": "x", "source": "The sky is blue. Grass is green.", "claim": "The sky is blue.", "grounded": true}
 {"id": "b", "set": "x", "source": "The sky is blue.", "claim": "Nobody knows why dogs bark.", "grounded": false}
@@ -200,12 +200,12 @@ func TestWriterBugs(t *testing.T) {
 	}
 }
 
-// TestRepair: stubs make the graph look sound, and the errors before them count.
+// TestRepair: stubs that a pipeline outside adds make the graph look sound, and the errors before them count.
 func TestRepair(t *testing.T) {
 	o := ontology.Default()
 	candidates := []candidate{{Type: "process", Title: "Intake", Edges: map[string][]string{"owner": {"Clerk"}, "uses": {"Database"}}}}
-	before := write(candidates, o, false)
-	after := write(candidates, o, true)
+	before := write(candidates, o)
+	after := write(append(candidates, candidate{Type: "role", Title: "Clerk"}, candidate{Type: "system", Title: "Database"}), o)
 	b := scorer([]*sample{{id: "x", material: material{sources: []source{{"a", "b"}}}, goldFiles: after}}, o)
 	o2 := eval.Outcome{Kind: eval.OK, Data: kit.JSON(bundle{Files: after, Unrepaired: before})}
 	got := values(b.Score(nil, eval.CaseOf(eval.Trial{Item: "x", Arm: "a", Replicate: 1}, o2, nil)))
@@ -220,7 +220,7 @@ func TestWriteMerges(t *testing.T) {
 		{Type: "process", Title: "The Intake", Edges: map[string][]string{"uses": {"Desk"}}},
 		{Type: "process", Title: "intake", Rationale: []string{"A."}, Edges: map[string][]string{"uses": {"desk", "Form"}}},
 		{Type: "system", Title: "Desk"}, {Type: "role", Title: "Desk"}, {Type: "system", Title: "???"},
-	}, ontology.Default(), false)
+	}, ontology.Default())
 	var got []string
 	for _, f := range files {
 		got = append(got, f.Path)
@@ -236,7 +236,7 @@ func TestWriteMerges(t *testing.T) {
 // Names of files that are reserved are not those of atoms.
 func TestWriteReservedNames(t *testing.T) {
 	files := write([]candidate{{Type: "process", Title: "Logging", Edges: map[string][]string{"produces": {"Log"}, "uses": {"Index"}}},
-		{Type: "artifact", Title: "Log"}, {Type: "system", Title: "Index"}}, ontology.Default(), false)
+		{Type: "artifact", Title: "Log"}, {Type: "system", Title: "Index"}}, ontology.Default())
 	b := okf.Load(files, nil, ontology.Default())
 	if found := append(b.Findings(), graph.Integrity(b)...); len(b.Atoms) != 3 || len(found) > 0 {
 		t.Errorf("%d of 3 atoms, %v", len(b.Atoms), found)
@@ -247,14 +247,12 @@ func TestWriteReservedNames(t *testing.T) {
 // only at their end are two.
 func TestWriteLongTitles(t *testing.T) {
 	long := strings.Repeat("流程", 60)
-	for _, repair := range []bool{false, true} {
-		files := write([]candidate{{Type: "process", Title: "Intake", Edges: map[string][]string{"uses": {long}, "owner": {long}, "relates_to": {long + "a", long + "b"}}},
-			{Type: "system", Title: long + "a"}, {Type: "system", Title: long}, {Type: "role", Title: long}, {Type: "system", Title: long + "b"}}, ontology.Default(), repair)
-		kept, dropped := okf.SortFiles(files)
-		b := okf.Load(kept, nil, ontology.Default())
-		if found := append(dropped, graph.Integrity(b)...); len(b.Atoms) != 5 || len(found) > 0 {
-			t.Errorf("%d of 5 atoms, %v", len(b.Atoms), found)
-		}
+	files := write([]candidate{{Type: "process", Title: "Intake", Edges: map[string][]string{"uses": {long}, "owner": {long}, "relates_to": {long + "a", long + "b"}}},
+		{Type: "system", Title: long + "a"}, {Type: "system", Title: long}, {Type: "role", Title: long}, {Type: "system", Title: long + "b"}}, ontology.Default())
+	kept, dropped := okf.SortFiles(files)
+	b := okf.Load(kept, nil, ontology.Default())
+	if found := append(dropped, graph.Integrity(b)...); len(b.Atoms) != 5 || len(found) > 0 {
+		t.Errorf("%d of 5 atoms, %v", len(b.Atoms), found)
 	}
 }
 
@@ -267,7 +265,7 @@ func TestWriteRepeatedStages(t *testing.T) {
 		for _, l := range lists {
 			found = append(found, candidate{Type: "workflow", Title: "Release", Edges: map[string][]string{"stages": l, "relates_to": {"Shop", "shop"}}})
 		}
-		files := write(found, ontology.Default(), false)
+		files := write(found, ontology.Default())
 		var got []string
 		b := okf.Load(files, nil, ontology.Default())
 		related := 0
@@ -416,7 +414,6 @@ func TestOpenErrors(t *testing.T) {
 		"ontology":      {map[string]string{"o.yaml": "types: [{name: x}]\nedges: [{name: e, to: [y]}]\n"}, []string{"ontology=o.yaml"}, `edge e: unknown type "y"`},
 		"own ontology":  {map[string]string{"corpus/ontology.yaml": "types: [{name: thing}]\n"}, nil, `unknown type "process": want one of thing`},
 		"bad ontology":  {map[string]string{"corpus/ontology.yaml": "types: [{name: x}]\nedges: [{name: e, to: [y]}]\n"}, nil, `ontology.yaml: edge e: unknown type`},
-		"repair":        {nil, []string{"arms[1].repair=true"}, "repair is for the pipeline"},
 		"judges":        {nil, []string{"judges=[{name: rules}]"}, "judges are for studies with claims"},
 		"quality":       {map[string]string{"q.json": `{"format": "scruple-judge-quality/1", "judge": "other", "run": "r", "balanced_accuracy": {"value": null, "low": null, "high": null}, "kappa": {"value": null, "low": null, "high": null}, "error": {"value": null, "low": null, "high": null}, "claims": [{"id": "a", "judge": 1, "human": 0}]}`}, []string{"judge_quality=q.json"}, `measures the judge "other", and this study's is "rules"`},
 		"quality label": {map[string]string{"q.json": `{"format": "scruple-judge-quality/1", "judge": "rules", "run": "r", "balanced_accuracy": {"value": null, "low": null, "high": null}, "kappa": {"value": null, "low": null, "high": null}, "error": {"value": null, "low": null, "high": null}, "claims": [{"id": "a", "judge": 2, "human": 0}]}`}, []string{"judge_quality=q.json"}, "labels must be 0 or 1"},
@@ -771,7 +768,7 @@ func FuzzReadAnswer(f *testing.F) {
 		}
 		readVerdict([]byte(verdict), nil, "grounded", func(e string) bool { return standsIn(e, reply) })
 		found, _ := b.readCandidates(eval.Response{Text: reply})
-		write(found, b.ontology, true)
+		write(found, b.ontology)
 	})
 }
 
@@ -980,7 +977,7 @@ func BenchmarkOutline(b *testing.B) {
 			}
 			sources := []source{{"a", text.String()}}
 			for b.Loop() {
-				write(outline(sources, ontology.Default()), ontology.Default(), false)
+				write(outline(sources, ontology.Default()), ontology.Default())
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/atom")
 		})

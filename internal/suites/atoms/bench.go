@@ -33,7 +33,6 @@ type bench struct {
 type arm struct {
 	kit.Arm
 	instructions string                               // of the pipeline; "" for other arms
-	repair       bool                                 // of the pipeline
 	folder       map[string]*bundle                   // by case; nil for other arms
 	local        func(c *sample, b *bench) []okf.File // answers without a call
 }
@@ -124,7 +123,7 @@ func (b *bench) add(name string, a *arm) { b.Add("extractor", name, a) }
 
 func newOutline(role eval.Role) *arm {
 	return &arm{Arm: kit.Local(role, builtinOutline, outlineVersion), local: func(c *sample, b *bench) []okf.File {
-		return write(outline(c.sources, b.ontology), b.ontology, false)
+		return write(outline(c.sources, b.ontology), b.ontology)
 	}}
 }
 
@@ -146,17 +145,13 @@ func (b *bench) entry(p *kit.Planner, e *Extractor) {
 				b.add(e.Name, a)
 			}
 		}})
-	byName := e.Builtin == "" && e.Name == builtinPipeline && e.Folder == "" && !e.Given()
-	if e.Repair && e.Path == "" && e.Builtin != builtinPipeline && !byName {
-		p.Fault(p.Key(&e.Entry)+".repair", "repair is for the pipeline; another extractor gives its files before the repair as \"unrepaired\"")
-	}
 }
 
 func (b *bench) modelArms(p *kit.Planner, e *Extractor, instructions string) {
 	for _, on := range p.OnModels(&e.Entry) {
-		a := &arm{Arm: on, instructions: instructions, repair: e.Repair}
+		a := &arm{Arm: on, instructions: instructions}
 		r := b.extractRequest(a, &sample{}, source{})
-		a.Hash = kit.Hash(r.Key(), fmt.Sprint(a.repair)).String()
+		a.Hash = kit.Hash(r.Key(), "false").String() // as older versions wrote, whose pipeline could repair
 		b.add(e.Name, a)
 	}
 }

@@ -83,7 +83,7 @@ func (b *bench) extractRequest(a *arm, c *sample, d source) eval.Request {
 }
 
 // pipeline asks about each document, and then works without a model: it makes ids,
-// merges duplicates, links, writes files and, if asked to, repairs.
+// merges duplicates, links and writes files.
 func (b *bench) pipeline(ctx context.Context, a *arm, c *sample, ask eval.Asker) (eval.Outcome, error) {
 	var all []candidate
 	var unread eval.Outcome // of the last document without a readable answer
@@ -111,11 +111,7 @@ func (b *bench) pipeline(ctx context.Context, a *arm, c *sample, ask eval.Asker)
 		unread.Notes = notes
 		return unread, nil
 	}
-	made := bundle{Files: write(all, b.ontology, false)}
-	if a.repair {
-		made.Files, made.Unrepaired = write(all, b.ontology, true), made.Files
-	}
-	return eval.Outcome{Kind: eval.OK, Notes: notes, Data: kit.JSON(made)}, nil
+	return eval.Outcome{Kind: eval.OK, Notes: notes, Data: kit.JSON(bundle{Files: write(all, b.ontology)})}, nil
 }
 
 // readCandidates reads the candidates in a model's answer about a document, and what it is.
@@ -193,8 +189,8 @@ type made struct {
 
 // write turns candidates into files: it makes ids, merges candidates of one type and
 // title, links edges to ids and composes the files. An edge whose target was not
-// extracted keeps the id the target would have. Repair adds an atom for it.
-func write(candidates []candidate, o *ontology.Ontology, repair bool) []okf.File {
+// extracted keeps the id the target would have.
+func write(candidates []candidate, o *ontology.Ontology) []okf.File {
 	var atoms []*made
 	byTitle := map[[2]string]*made{}
 	ids := map[string]bool{}
@@ -212,12 +208,9 @@ func write(candidates []candidate, o *ontology.Ontology, repair bool) []okf.File
 		atoms = append(atoms, m)
 	}
 	titled, withID := map[string][]int{}, map[string]int{} // indices of atoms
-	index := func(i int) {
-		normal := okf.Normal(atoms[i].Title)
-		titled[normal], withID[atoms[i].id] = append(titled[normal], i), i
-	}
-	for i := range atoms {
-		index(i)
+	for i, m := range atoms {
+		normal := okf.Normal(m.Title)
+		titled[normal], withID[m.id] = append(titled[normal], i), i
 	}
 	// target finds an atom by title or id, first one of an allowed type.
 	target := func(name string, to []string) string {
@@ -236,21 +229,10 @@ func write(candidates []candidate, o *ontology.Ontology, repair bool) []okf.File
 		}
 		return ""
 	}
-	for i := 0; i < len(atoms); i++ { // repair adds to the list
-		m := atoms[i]
+	for _, m := range atoms {
 		for _, e := range o.Edges {
 			for k, name := range m.Edges[e.Name] {
-				id := cmp.Or(target(name, e.To), idOf(name))
-				if repair && !ids[id] {
-					stub := &made{candidate: candidate{Type: o.Types[0].Name, Title: name}, id: id}
-					if len(e.To) > 0 {
-						stub.Type = e.To[0]
-					}
-					ids[id] = true
-					atoms = append(atoms, stub)
-					index(len(atoms) - 1)
-				}
-				m.Edges[e.Name][k] = id
+				m.Edges[e.Name][k] = cmp.Or(target(name, e.To), idOf(name))
 			}
 		}
 	}

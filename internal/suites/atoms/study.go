@@ -46,7 +46,6 @@ type Extractor struct {
 	Builtin string `json:"builtin,omitempty" jsonschema:"enum=pipeline,enum=outline,description=The pipeline on a model\\, or rules that need no model (default: that of the arm's name)"`
 	Path    string `json:"path,omitempty" jsonschema:"description=File with the instructions of the pipeline"`
 	Folder  string `json:"folder,omitempty" jsonschema:"description=Folder with a folder of atoms for each case\\, made elsewhere"`
-	Repair  bool   `json:"repair,omitempty" jsonschema:"description=The pipeline adds atoms for targets of edges that do not exist; problems of the graph are counted before and after"`
 }
 
 // Claims names the file of labelled claims.

@@ -3,7 +3,6 @@ package graph
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -17,7 +16,6 @@ const (
 	columnGap, rowGap     = 90.0, 18.0
 	drawMargin            = 12.0
 	maxDrawn              = 80 // atoms
-	sweeps                = 6
 )
 
 // Draw lays out gold and prediction as one graph: atoms of both once, with what
@@ -80,87 +78,33 @@ func Draw(gold, pred *okf.Base, m Matching, c Comparison) *eval.Graph {
 }
 
 // layOut places nodes in columns by the longest path to them, leaving out edges
-// that close a cycle, and orders each column by the mean place of the neighbours.
+// that close a cycle, in their order, and draws the edges straight from side to side.
 func layOut(g *eval.Graph) {
-	n := len(g.Nodes)
-	if n == 0 {
-		return
-	}
 	column := columns(g)
-	// An edge over several columns has a bend in each column between, which takes a
-	// place like a node.
-	bends := make([][]int, len(g.Edges))
-	neighbours := make([][]int, n)
-	join := func(a, b int) { neighbours[a], neighbours[b] = append(neighbours[a], b), append(neighbours[b], a) }
-	for k, e := range g.Edges {
-		last := e.From
-		for c := column[e.From] + 1; c < column[e.To] && len(column) < maxPlaces; c++ {
-			at := len(column)
-			column, neighbours = append(column, c), append(neighbours, nil)
-			bends[k] = append(bends[k], at)
-			join(last, at)
-			last = at
-		}
-		join(last, e.To)
-	}
-	var grid [][]int
+	var rows []int // by column
 	for i, c := range column {
-		for len(grid) <= c {
-			grid = append(grid, nil)
+		for len(rows) <= c {
+			rows = append(rows, 0)
 		}
-		grid[c] = append(grid[c], i)
+		n := &g.Nodes[i]
+		n.X, n.Y = drawMargin+float64(c)*(nodeWidth+columnGap), drawMargin+float64(rows[c])*(nodeHeight+rowGap)
+		rows[c]++
+		g.Width, g.Height = max(g.Width, n.X+nodeWidth+drawMargin), max(g.Height, n.Y+nodeHeight+drawMargin)
 	}
-	place := make([]float64, len(column))
-	rows := 0
-	for _, nodes := range grid {
-		rows = max(rows, len(nodes))
-		for k, i := range nodes {
-			place[i] = float64(k)
-		}
-	}
-	for sweep := range sweeps {
-		for k := range grid {
-			at := k
-			if sweep%2 == 1 {
-				at = len(grid) - 1 - k
-			}
-			nodes := grid[at]
-			wish := map[int]float64{}
-			for _, i := range nodes {
-				sum, count := 0.0, 0.0
-				for _, j := range neighbours[i] {
-					if column[j] != at {
-						sum, count = sum+place[j], count+1
-					}
-				}
-				if wish[i] = place[i]; count > 0 {
-					wish[i] = sum / count
-				}
-			}
-			slices.SortStableFunc(nodes, func(i, j int) int { return cmp.Or(cmp.Compare(wish[i], wish[j]), cmp.Compare(i, j)) })
-			offset := float64(rows-len(nodes)) / 2
-			for k, i := range nodes {
-				place[i] = offset + float64(k)
-			}
-		}
-	}
-	for i := range g.Nodes {
-		g.Nodes[i].X = drawMargin + float64(column[i])*(nodeWidth+columnGap)
-		g.Nodes[i].Y = drawMargin + place[i]*(nodeHeight+rowGap)
-	}
-	g.Width = 2*drawMargin + float64(len(grid))*(nodeWidth+columnGap) - columnGap
-	g.Height = 2*drawMargin + float64(rows)*(nodeHeight+rowGap) - rowGap
 	g.NodeWidth, g.NodeHeight = nodeWidth, nodeHeight
-	route(g, column, func(k int) (ys []float64) {
-		for _, at := range bends[k] {
-			ys = append(ys, drawMargin+place[at]*(nodeHeight+rowGap)+nodeHeight/2)
+	for k := range g.Edges {
+		e := &g.Edges[k]
+		from, to := g.Nodes[e.From], g.Nodes[e.To]
+		x1, x2, back := from.X+nodeWidth, to.X, 8.0
+		if column[e.To] <= column[e.From] {
+			x1, x2, back = from.X, to.X+nodeWidth, -8
 		}
-		return ys
-	})
+		y1, y2 := from.Y+nodeHeight/2, to.Y+nodeHeight/2
+		e.Path = fmt.Sprintf("M%.1f %.1fL%.1f %.1f", x1, y1, x2, y2)
+		e.Head = fmt.Sprintf("M%.1f %.1fL%.1f %.1fL%.1f %.1f", x2-back, y2-4, x2, y2, x2-back, y2+4)
+		e.X, e.Y = x1+float64(0.56*(x2-x1)), y1+float64(0.6*(y2-y1))
+	}
 }
-
-// maxPlaces limits the nodes and bends of a drawing.
-const maxPlaces = 2000
 
 // columns numbers the columns of nodes.
 func columns(g *eval.Graph) []int {
@@ -201,40 +145,4 @@ func columns(g *eval.Graph) []int {
 		}
 	}
 	return column
-}
-
-// route draws the edges as curves from the right side of a node to the left side of
-// the next, through their bends, or around for edges that go back.
-func route(g *eval.Graph, column []int, bends func(edge int) []float64) {
-	for k := range g.Edges {
-		e := &g.Edges[k]
-		from, to := g.Nodes[e.From], g.Nodes[e.To]
-		if column[e.To] <= column[e.From] {
-			x1, x2 := from.X+nodeWidth/2, to.X+nodeWidth/2
-			y1, y2 := from.Y+nodeHeight, to.Y+nodeHeight
-			down := math.Max(y1, y2) + rowGap
-			e.Path = fmt.Sprintf("M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f", x1, y1, x1, down, x2, down, x2, y2)
-			e.Head = fmt.Sprintf("M%.1f %.1fL%.1f %.1fL%.1f %.1f", x2-4, y2+8, x2, y2+1, x2+4, y2+8)
-			e.X, e.Y = (x1+x2)/2, down-4
-			continue
-		}
-		x, y := from.X+nodeWidth, from.Y+nodeHeight/2
-		e.Path = fmt.Sprintf("M%.1f %.1f", x, y)
-		goTo := func(x2, y2 float64) {
-			e.Path += fmt.Sprintf("C%.1f %.1f %.1f %.1f %.1f %.1f", x+columnGap/2, y, x2-columnGap/2, y2, x2, y2)
-			if e.X == 0 { // the label is in the first gap, nearer to the end, where edges of one node have parted
-				e.X, e.Y = x+float64(0.56*(x2-x)), y+float64(0.6*(y2-y))
-			}
-			x, y = x2, y2
-		}
-		for i, at := range bends(k) {
-			left := from.X + float64(i+1)*(nodeWidth+columnGap)
-			goTo(left, at)
-			x += nodeWidth
-			e.Path += fmt.Sprintf("L%.1f %.1f", x, y)
-		}
-		goTo(to.X, to.Y+nodeHeight/2)
-		e.Head = fmt.Sprintf("M%.1f %.1fL%.1f %.1fL%.1f %.1f", x-8, y-4, x-1, y, x-8, y+4)
-	}
-	g.Height += rowGap
 }
