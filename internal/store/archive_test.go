@@ -240,17 +240,6 @@ func testArchive(t *testing.T, place place) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	foreseen, err := db.Foresee(t.Context(), nil, nil, p)
-	known := call(p.Trial(5), "")
-	known.Key, known.Response = fmt.Sprintf("%032x", 5), eval.Response{}
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []bool{true, false} { // it is taken once
-		if found, err := foreseen.Take(t.Context(), known, true, false); err != nil || found != want || !strings.HasPrefix(known.Response.Text, "answer") {
-			t.Errorf("an archived answer: %q, %v, %v, want %v", known.Response.Text, found, err, want)
-		}
-	}
 	db.Close()
 	isSound(t, path)
 	read, err := store.OpenRead(t.Context(), path)

@@ -97,7 +97,7 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 			continue
 		}
 		if !shared {
-			if f.Arm != c.Trial.Arm && (j.asks(f.Arm, c.Trial, f.Question) || j.asks(f.Arm, f.Trial, f.Question)) || j.foresees && f.Run == j.run.ID && f.Trial != c.Trial && j.asks(f.Arm, f.Trial, f.Question) {
+			if f.Arm != c.Trial.Arm && (j.asks(f.Arm, c.Trial, f.Question) || j.asks(f.Arm, f.Trial, f.Question)) {
 				continue
 			}
 			mine, err := j.take(ctx, f.ID)
@@ -137,17 +137,6 @@ func (j *Journal) hidden(ctx context.Context, id string) (bool, error) {
 		return false, nil
 	}
 	return one[bool](ctx, j.db, `SELECT NOT EXISTS (SELECT 1 FROM analyses WHERE run = (SELECT n FROM runs WHERE id = ?))`, id)
-}
-
-// Foresee returns a journal that writes nothing and takes answers as that of a run of a study with a
-// plan will: a run of the store, whose trials then keep their own answers, or a new one, if it is nil.
-func (db *DB) Foresee(ctx context.Context, run *Run, studyJSON []byte, p Plan) (j *Journal, err error) {
-	j = &Journal{db: db, run: &Run{StudyJSON: studyJSON, plan: p}, foresees: true}
-	if run != nil {
-		j.run.ID = run.ID
-		j.taken.known, err = db.takenBy(ctx, run)
-	}
-	return j, err
 }
 
 // candidates returns the query for calls whose answer a call may take, best first. The
@@ -236,7 +225,7 @@ func (j *Journal) take(ctx context.Context, id int64) (bool, error) {
 	j.taken.mu.Lock()
 	defer j.taken.mu.Unlock()
 	if j.taken.known == nil {
-		known, err := j.db.takenBy(ctx, j.run)
+		known, err := mapped[int64, bool](ctx, j.db, `SELECT c.source, TRUE FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+` AND c.source IS NOT NULL`, j.run.N)
 		if err != nil {
 			return false, err
 		}
@@ -247,11 +236,6 @@ func (j *Journal) take(ctx context.Context, id int64) (bool, error) {
 	}
 	j.taken.known[id] = true
 	return true, nil
-}
-
-// takenBy are the calls whose answers a run has taken.
-func (db *DB) takenBy(ctx context.Context, run *Run) (map[int64]bool, error) {
-	return mapped[int64, bool](ctx, db, `SELECT c.source, TRUE FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+` AND c.source IS NOT NULL`, run.N)
 }
 
 // Answered reports which trials of a plan have an outcome in a run, by sequence
