@@ -77,35 +77,29 @@ func (a *app) ledgerShow(o *opened) error {
 	if err != nil {
 		return err
 	}
-	all := []ledger.Entry{}
-	for _, path := range ledgersOf(from) {
-		entries, err := ledger.Read(path)
-		if err != nil {
-			return exit(exitNotAllowed, err)
-		}
-		all = append(all, entries...)
-		a.say("%s: %s", path, text.Plural(len(entries), "entry", "entries"))
-		for _, e := range entries {
-			a.say("%4d  %s  %-16s %-12s %s", e.Seq, second(e.At), e.Kind, say.PlainLine(e.By), text.Shorten(say.PlainLine(entryText(e)), longestEntry))
-		}
-		if head := ledger.HeadOf(entries); head.Seq > 0 {
-			a.say("head: entry %d, SHA-256 %s", head.Seq, head.Hash)
-		}
+	path := discipline.Path(from.path)
+	entries, err := ledger.Read(path)
+	if err != nil {
+		return exit(exitNotAllowed, err)
 	}
-	return a.result(all, func() {})
+	a.say("%s: %s", path, text.Plural(len(entries), "entry", "entries"))
+	for _, e := range entries {
+		a.say("%4d  %s  %-16s %-12s %s", e.Seq, second(e.At), e.Kind, say.PlainLine(e.By), text.Shorten(say.PlainLine(entryText(e)), longestEntry))
+	}
+	if head := ledger.HeadOf(entries); head.Seq > 0 {
+		a.say("head: entry %d, SHA-256 %s", head.Seq, head.Hash)
+	}
+	return a.result(append([]ledger.Entry{}, entries...), func() {})
 }
 
 func (a *app) ledgerVerify(o *opened) error {
-	n, paths := 0, ledgersOf(o.from)
-	for _, path := range paths {
-		entries, err := ledger.Read(path)
-		if err == nil {
-			err = ledger.CheckHead(path, entries)
-		}
-		if err != nil {
-			return exit(exitNotAllowed, err)
-		}
-		n += len(entries)
+	path := discipline.Path(o.from.path)
+	entries, err := ledger.Read(path)
+	if err == nil {
+		err = ledger.CheckHead(path, entries)
+	}
+	if err != nil {
+		return exit(exitNotAllowed, err)
 	}
 	_, files, err := annotationsOf(o.x, o.from).Verify()
 	elsewhere, errRuns := o.x.CheckLedger(o.ctx, o.db)
@@ -116,8 +110,8 @@ func (a *app) ledgerVerify(o *opened) error {
 		Entries   int      `json:"entries"`
 		Files     []string `json:"files"`
 		Elsewhere []string `json:"runs_elsewhere,omitempty"`
-	}{n, files, elsewhere}, func() {
-		a.say("the ledger has %s and is intact (%s); %s checked", text.Plural(n, "entry", "entries"), strings.Join(paths, ", "), text.Plural(len(files), "file of annotation was", "files of annotation were"))
+	}{len(entries), files, elsewhere}, func() {
+		a.say("the ledger has %s and is intact (%s); %s checked", text.Plural(len(entries), "entry", "entries"), path, text.Plural(len(files), "file of annotation was", "files of annotation were"))
 		if len(elsewhere) > 0 {
 			a.say("not compared, since they are not in a store here: %s", strings.Join(elsewhere, ", "))
 		}
@@ -162,16 +156,6 @@ func entryText(e ledger.Entry) string {
 		return fmt.Sprintf("of %s, %s by %s: %s", second(in.At), in.Kind, in.By, entryText(in))
 	}
 	return cmp.Or(discipline.Describe(e), annotate.Describe(e), string(e.Data))
-}
-
-// ledgersOf lists the ledger of the study, and one beside the store, which earlier
-// versions made.
-func ledgersOf(from source) []string {
-	own, ofStore := discipline.Path(from.path), filepath.Join(filepath.Dir(from.store), ledger.Name)
-	if sameFile(own, ofStore) || ledger.Missing(ofStore) {
-		return []string{own}
-	}
-	return []string{own, ofStore}
 }
 
 func sameFile(a, b string) bool {

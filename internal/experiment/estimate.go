@@ -38,6 +38,11 @@ type Estimate struct {
 	Standing   *Standing     `json:"standing,omitempty"` // null without a store
 	Demands    *Demands      `json:"demands,omitempty"`
 
+	estimation
+}
+
+// An estimation is what plan made of each arm and model.
+type estimation struct {
 	arms  []plan.Estimate
 	loads plan.Loads
 }
@@ -153,7 +158,7 @@ func (x *Experiment) Estimate(ctx context.Context, count plan.Counter) (*Estimat
 		return nil, err
 	}
 	e := &Estimate{Study: x.Study.Name, Items: len(x.Items()), Arms: len(perArm), Replicates: estimator.Replicates, Quantities: quantitiesOf(all),
-		JudgeCalls: all.JudgeCalls, arms: perArm, loads: all.Loads}
+		JudgeCalls: all.JudgeCalls, estimation: estimation{perArm, all.Loads}}
 	e.PerArm = mapped(perArm, func(of plan.Estimate) ArmEstimate { return ArmEstimate{of.Arm, quantitiesOf(of), of.Sampled} })
 	if mostCalls := x.Bench.Capabilities().MostCalls; mostCalls != nil {
 		most, judge := 0, 0
@@ -326,11 +331,11 @@ func (x *Experiment) uncorrected() []string {
 
 // A Standing says what of a study's plan a store has.
 type Standing struct {
-	Run     string   `json:"run"`          // newest run of the study, "" if there is none
-	Done    int      `json:"done"`         // trials with an outcome in it
-	New     int      `json:"new"`          // the others
-	ToJudge int      `json:"to_judge"`     // trials with an outcome in it that the judge has still to judge
-	Calls   int      `json:"calls"`        // the share of what is new and of what is to be judged in those of the plan
+	Run     string   `json:"run"`      // newest run of the study, "" if there is none
+	Done    int      `json:"done"`     // trials with an outcome in it
+	New     int      `json:"new"`      // the others
+	ToJudge int      `json:"to_judge"` // trials with an outcome in it that the judge has still to judge
+	Calls   int      `json:"calls"`    // the share of what is new and of what is to be judged in those of the plan
 	CostUSD *float64 `json:"cost_usd"` // of these; null if a price is missing
 
 	loads plan.Loads // of these calls
