@@ -204,6 +204,7 @@ func (a *app) archive(o *opened) error {
 	}
 	return a.result(map[string]any{"run": r.ID, "archive": r.Archive}, func() {
 		a.say("%s: %s in %s, %s", r.ID, text.Plural(r.Archive.Trials, "trial", "trials"), say.PlainLine(r.Archive.Dir), gigabytes(r.Archive.Bytes()))
+		a.say("later runs do not take its answers: they ask again")
 	})
 }
 

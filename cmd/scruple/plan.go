@@ -43,8 +43,10 @@ func (a *app) plan(o *opened) error {
 	if err != nil {
 		return err
 	}
-	if p.Standing, err = standing(o, p); err != nil {
-		return err
+	if o.db != nil {
+		if p.Standing, err = x.Standing(ctx, o.db, p); err != nil {
+			return err
+		}
 	}
 	if p.Demands, err = x.Demands(ctx, o.db, o.from.store, p); err != nil {
 		return err
@@ -57,21 +59,6 @@ func (a *app) plan(o *opened) error {
 		Keys       []string
 	}{p, append(slices.Clip(p.PerArm), experiment.ArmEstimate{Arm: "all", Quantities: p.Quantities}),
 		x.Study.Statistics.Correction, x.HasJudge(), a.keysSent(x)})
-}
-
-// standing looks up what of the plan the store has, nil if there is no store.
-func standing(o *opened, p *experiment.Estimate) (*experiment.Standing, error) {
-	if o.db == nil {
-		return nil, nil
-	}
-	paying := map[string]bool{}
-	for _, m := range o.x.Study.Models {
-		paying[m.ID] = paid(m)
-	}
-	for _, p := range o.x.Bench.Pipelines() {
-		paying[p.Model] = p.Version != ""
-	}
-	return o.x.Standing(o.ctx, o.db, p, func(model string) bool { return paying[model] })
 }
 
 // paces says how models answer, by calls in the store or assumed.

@@ -57,7 +57,7 @@ retry failed trials with ` + "`run s.yaml --retry-failed`\n"},
 		{"workers", map[string]any{"Runs": []worker.State{{Run: "r", Step: "run", Done: 1, InHand: 1}}, "Workers": []worker.Hand{{Process: "p", Shards: 1, Note: "s"}}},
 			"r                        run: 1 of 2 shards done, 1 in hand, 0 waiting; then 0 shards\np                        1 shard in hand, seen 0001-01-01T00:00:00Z; not taking part in s\n"},
 		{"plan", map[string]any{"Study": "s", "Items": 1, "Arms": 1, "Replicates": 1, "Trials": 1, "Calls": 0, "MostCalls": &one, "MostJudge": &one, "HasJudge": true, "JudgeCalls": 1, "Keys": []string{"K to h", "L to i"}, "Assumed": []string{"m", "n"},
-			"Rows": []experiment.ArmEstimate{{Arm: "all"}}, "Standing": &experiment.Standing{New: 2, Known: 1, CostUSD: &half},
+			"Rows": []experiment.ArmEstimate{{Arm: "all"}}, "Standing": &experiment.Standing{New: 2, Calls: 1, CostUSD: &half},
 			"Demands":    &experiment.Demands{Trials: 1, Hours: 200, Answers: []experiment.Pace{{Model: "m", Seconds: 1, Bytes: 2, Known: 1}, {Model: "n"}}},
 			"Detectable": &experiment.Detectable{Clusters: 3, Tests: 1, Alpha: 0.05, Power: 0.8, DZ: 0.5}, "Correction": "holm", "CostUSD": (*float64)(nil),
 			"Rules": []experiment.RulePlan{{Name: "a", Kind: "require", Items: 1, Power: []experiment.Power{{Assumption: "x", Missing: "no model"}, {Assumption: "y", Studies: 9, Pass: &half, Low: &half, High: &half, Undecided: &half}}}}},
@@ -68,7 +68,8 @@ all                                 0        0            0                   0 
 
 No limit of output is known (` + "`max_tokens`" + `) of m, n: 1024 tokens an answer are assumed, and it may be more, as may the cost.
 
-New: 2 trials, about 0 calls, of which about 1 have an answer in the store and are not asked again; cost of the rest ~ $0.5000.
+New: 2 trials, about 1 call; cost ~ $0.5000.
+This is their share of the estimate. Answers that other runs of the store have are taken free and make it less.
 
 Time: about 200 hours (8.3 days) with 0 calls in flight and the limits of the study. The store grows by about 0.0 kB.
 By the latest calls in the store: m 1 s and 2 bytes an answer.

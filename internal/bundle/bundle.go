@@ -39,7 +39,6 @@
 package bundle
 
 import (
-	"cmp"
 	"context"
 	_ "embed" // the readme
 	"encoding/json"
@@ -212,7 +211,8 @@ func Create(ctx context.Context, file string, s Source, env Env) (_ *Manifest, e
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	book, origin, head, err := ledgerOf(s)
+	book, origin := ledger.Find(s.Experiment.File.Dir)
+	entries, err := ledger.Read(book)
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +221,7 @@ func Create(ctx context.Context, file string, s Source, env Env) (_ *Manifest, e
 		return nil, err
 	}
 	m := newManifest(s, kept.Analysis.Run.Version, studyFile)
-	m.Ledger = head
+	m.Ledger = ledger.HeadOf(entries)
 	gathered, err := list(dir)
 	if err != nil {
 		return nil, err
@@ -325,26 +325,6 @@ func addStore(ctx context.Context, dir string, m *Manifest, s Source, env Env) (
 	}
 	m.Calls = progress.Calls
 	return reasons, nil
-}
-
-// ledgerOf finds the ledger of a study. It is beside the store or, with --store elsewhere,
-// that of the study; in a bundle these are one place.
-func ledgerOf(s Source) (file, origin string, head ledger.Head, err error) {
-	file = filepath.Join(filepath.Dir(s.Store.Path()), ledger.Name)
-	own, origin := ledger.Find(s.Experiment.File.Dir)
-	entries, err := ledger.Read(file)
-	others, errOwn := ledger.Read(own)
-	if err := cmp.Or(err, errOwn); err != nil {
-		return "", "", head, err
-	}
-	head, other := ledger.HeadOf(entries), ledger.HeadOf(others)
-	switch {
-	case head.Seq == 0:
-		return own, origin, other, nil
-	case other.Seq > 0 && other != head:
-		return "", "", head, refused("%s and %s are two ledgers of the study, and a bundle has one: use the store beside the study, without --store", own, file)
-	}
-	return file, origin, head, nil
 }
 
 // addLedger copies the ledger, with a file that says where the study was seen from it.

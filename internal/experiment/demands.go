@@ -50,8 +50,9 @@ func (x *Experiment) Demands(ctx context.Context, db *store.DB, path string, e *
 		}
 	}
 	d := &Demands{InFlight: x.Study.Execution.Concurrency, Answers: []Pace{}, Trials: e.Trials, Calls: e.Calls}
+	loads := e.loads
 	if s := e.Standing; s != nil {
-		d.Trials, d.Calls = s.New, s.Calls
+		d.Trials, d.Calls, loads = s.New, s.Calls, s.loads
 	}
 	limits := map[string]plan.Limit{}
 	bytes, calls := 0.0, 0.0
@@ -86,13 +87,6 @@ func (x *Experiment) Demands(ctx context.Context, db *store.DB, path string, e *
 		}
 		d.Answers = append(d.Answers, p)
 		bytes, calls = bytes+of.Calls*p.Bytes, calls+of.Calls
-	}
-	loads, planned := e.loads, map[eval.Stage]int{eval.StageRun: e.Calls - e.JudgeCalls, eval.StageJudge: e.JudgeCalls}
-	if s := e.Standing; s != nil {
-		loads = plan.Loads{}
-		for party, load := range e.loads {
-			loads[party] = plan.Load{}.Plus(load, s.asked[party.Stage]/float64(max(1, planned[party.Stage])))
-		}
 	}
 	d.Hours = loads.Duration(d.InFlight, limits).Hours()
 	d.Bytes = store.BytesOf(path, d.Trials, d.Calls, derived, bytes/max(1, calls))

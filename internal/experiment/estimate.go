@@ -7,14 +7,12 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"sync"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/power"
-	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -43,9 +41,8 @@ type Estimate struct {
 	estimation
 }
 
-// An estimation is how an estimate was made, and what plan made of each arm and model.
+// An estimation is what plan made of each arm and model.
 type estimation struct {
-	by    plan.Estimator
 	arms  []plan.Estimate
 	loads plan.Loads
 }
@@ -133,45 +130,6 @@ type ArmEstimate struct {
 	Sampled int `json:"sampled"`
 }
 
-// rest estimates arms on the items that they have trials of left, for not all items ask as much. Arms that
-// lack the same items are estimated together, as those of one shape share a sample.
-func (e *Estimate) rest(ctx context.Context, bench eval.Bench, left map[string][]eval.Trial) (map[string]plan.Estimate, error) {
-	of := map[string]plan.Estimate{}
-	type group struct {
-		items map[string]bool
-		arms  []eval.Arm
-	}
-	var groups []group
-	for i, arm := range bench.Arms() {
-		trials := left[arm.ID]
-		if of[arm.ID] = e.arms[i]; len(trials) == 0 || len(trials) == e.arms[i].Trials {
-			continue
-		}
-		items := map[string]bool{}
-		for _, t := range trials {
-			items[t.Item] = true
-		}
-		k := slices.IndexFunc(groups, func(g group) bool { return maps.Equal(g.items, items) })
-		if k < 0 {
-			k, groups = len(groups), append(groups, group{items: items})
-		}
-		groups[k].arms = append(groups[k].arms, arm)
-	}
-	for _, g := range groups {
-		by := e.by
-		items := slices.DeleteFunc(slices.Clone(by.Bench.Items()), func(it eval.Item) bool { return !g.items[it.ID] })
-		by.Bench = planning{bench, items, g.arms}
-		perArm, _, err := by.Estimates(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, arm := range perArm {
-			of[arm.Arm] = arm
-		}
-	}
-	return of, nil
-}
-
 // Detectable is the smallest detectable effect of a study.
 type Detectable struct {
 	Clusters int     `json:"clusters"`          // independent units: items, or clusters of them
@@ -200,7 +158,7 @@ func (x *Experiment) Estimate(ctx context.Context, count plan.Counter) (*Estimat
 		return nil, err
 	}
 	e := &Estimate{Study: x.Study.Name, Items: len(x.Items()), Arms: len(perArm), Replicates: estimator.Replicates, Quantities: quantitiesOf(all),
-		JudgeCalls: all.JudgeCalls, estimation: estimation{estimator, perArm, all.Loads}}
+		JudgeCalls: all.JudgeCalls, estimation: estimation{perArm, all.Loads}}
 	e.PerArm = mapped(perArm, func(of plan.Estimate) ArmEstimate { return ArmEstimate{of.Arm, quantitiesOf(of), of.Sampled} })
 	if mostCalls := x.Bench.Capabilities().MostCalls; mostCalls != nil {
 		most, judge := 0, 0
@@ -373,30 +331,23 @@ func (x *Experiment) uncorrected() []string {
 
 // A Standing says what of a study's plan a store has.
 type Standing struct {
-	Run     string `json:"run"`      // newest run of the study, "" if there is none
-	Done    int    `json:"done"`     // trials with an outcome in it
-	New     int    `json:"new"`      // the others
-	ToJudge int    `json:"to_judge"` // trials with an outcome in it that the judge has still to judge
-	Calls   int    `json:"calls"`    // expected of what is new and of the judge
-	// Known estimates how many of these calls have an answer in the store, from a sample.
-	Known   int      `json:"known_calls"`
-	CostUSD *float64 `json:"max_cost_usd"` // of the others; null if a price is missing
+	Run     string   `json:"run"`      // newest run of the study, "" if there is none
+	Done    int      `json:"done"`     // trials with an outcome in it
+	New     int      `json:"new"`      // the others
+	ToJudge int      `json:"to_judge"` // trials with an outcome in it that the judge has still to judge
+	Calls   int      `json:"calls"`    // the share of what is new and of what is to be judged in those of the plan
+	CostUSD *float64 `json:"cost_usd"` // of these; null if a price is missing
 
-	asked map[eval.Stage]float64 // the others by stage: the store's answers are taken at once
+	loads plan.Loads // of these calls
 }
 
-// sampledForStanding is the number of trials whose requests are looked up, of arms of one shape together,
-// and of answers of an arm to be judged: their requests are rendered, and the lower end of the interval is used.
-const sampledForStanding = 100
-
-// Standing looks up what of the plan is in a store. Answers of the models for which
-// reusable is true may be taken from other runs.
-func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, reusable func(model string) bool) (*Standing, error) {
+// Standing looks up what of the plan the newest run of the study in a store has.
+func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate) (*Standing, error) {
 	bench, err := x.estimatedBench()
 	if err != nil {
 		return nil, err
 	}
-	s, judges := &Standing{asked: map[eval.Stage]float64{}}, judgedArms(bench)
+	s, judges := &Standing{loads: plan.Loads{}}, judgedArms(bench)
 	done, judged := make([]bool, x.Plan.Len()), make([]bool, x.Plan.Len())
 	last, err := x.Find(ctx, db, "")
 	if last != nil {
@@ -406,80 +357,31 @@ func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, re
 	if err != nil {
 		return nil, err
 	}
-	pending, judging := map[string][]eval.Trial{}, map[string][]eval.Trial{}
+	left := map[eval.Stage]map[string]float64{eval.StageRun: {}, eval.StageJudge: {}} // trials by arm
 	for seq, is := range done {
-		switch t := x.Plan.Trial(seq); {
+		switch arm := x.Plan.Trial(seq).Arm; {
 		case !is:
-			pending[t.Arm] = append(pending[t.Arm], t)
+			left[eval.StageRun][arm]++
+			left[eval.StageJudge][arm]++
 			s.New++
-		case judges[t.Arm] && !judged[seq]:
-			judging[t.Arm] = append(judging[t.Arm], t)
+		case judges[arm] && !judged[seq]:
+			left[eval.StageJudge][arm]++
 			s.ToJudge++
 		}
 	}
 	s.Done = len(done) - s.New
-	in := storeAsker{reusable: reusable, price: x.pricer()}
-	if in.journal, err = db.Foresee(ctx, last, x.File.Canonical(), x.Plan); err != nil {
-		return nil, err
-	}
-	asked, errAsked := x.lookUpJudge(ctx, in, db, last, judging)
-	rest, err := e.rest(ctx, bench, pending)
-	if err := cmp.Or(errAsked, err); err != nil {
-		return nil, err
-	}
-	cost := 0.0
-	add := func(stage eval.Stage, calls, costUSD float64, from lookups) {
-		known, saved := from.shares()
-		s.Calls += int(math.Round(calls))
-		s.Known += int(math.Round(calls * known))
-		s.asked[stage] += calls * (1 - known)
-		if saved < 1 { // else nothing is asked, whatever its price
-			cost += costUSD * (1 - saved)
-		}
-	}
-	// Arms of one shape are looked up together, of which there may be one for each attack.
-	shaped, looked := map[string][]eval.Trial{}, map[string][2]lookups{}
-	arms := bench.Arms()
-	shape := func(i int) string {
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(e.arms[i].Loads)), func(p plan.Party) bool { return reusable(p.Model) }) {
-			return "" // it asks nothing whose answer the store may have
-		}
-		return fmt.Sprint(judges[arms[i].ID], plan.ShapeOf(arms[i]))
-	}
-	for i, arm := range arms {
-		shaped[shape(i)] = append(shaped[shape(i)], pending[arm.ID]...)
-	}
-	for i, arm := range e.arms {
-		if trials, of := pending[arm.Arm], rest[arm.Arm]; len(trials) > 0 && of.Trials > 0 {
-			s := shape(i)
-			known, done := looked[s]
-			if !done && s != "" {
-				if known, err = x.lookUp(ctx, in, shaped[s], judges[arm.Arm]); err != nil {
-					return nil, err
-				}
-				looked[s] = known
-			}
-			share := float64(len(trials)) / float64(of.Trials)
-			add(eval.StageRun, share*float64(of.Calls-of.JudgeCalls), share*max(0, of.CostUSD-of.JudgeCostUSD), known[0])
-			add(eval.StageJudge, share*float64(of.JudgeCalls), share*of.JudgeCostUSD, known[1])
-		}
-		if n := float64(len(judging[arm.Arm])); n > 0 {
-			judged := float64(arm.JudgeCalls)
-			a, calls := asked[arm.Arm], judged*n/float64(arm.Trials)
-			if m := len(a.calls[1]); m > 0 { // else their items had other names
-				calls = 0
-				for _, asked := range a.calls[1] {
-					calls += asked * n / float64(m)
-				}
-			}
-			if calls > 0 {
-				add(eval.StageJudge, calls, calls*arm.JudgeCostUSD/judged, *a)
+	var all plan.Load
+	for _, arm := range e.arms {
+		for party, load := range arm.Loads {
+			if n := left[party.Stage][arm.Arm]; n > 0 {
+				s.loads[party] = s.loads[party].Plus(load, n/float64(arm.Trials))
 			}
 		}
 	}
-	if !math.IsNaN(cost) {
-		s.CostUSD = &cost
+	for _, load := range s.loads {
+		all = all.Plus(load, 1)
 	}
+	s.Calls, s.CostUSD = int(math.Round(all.Calls)), known(math.Round(all.Picodollars)/1e12)
 	return s, nil
 }
 
@@ -491,141 +393,4 @@ func (x *Experiment) doneTrials(ctx context.Context, db *store.DB, r *store.Run)
 		return nil, nil, err
 	}
 	return db.Answered(ctx, r, x.Plan, x.ArmIDs(), moved, x.unchanged(r, items))
-}
-
-// lookups are those of the calls of some of an arm's trials, and of what they cost: by trial, with an
-// answer in the store and in all.
-type lookups struct {
-	trials      int // of the arm, or of all of its shape
-	calls, cost [2][]float64
-}
-
-func (l *lookups) add(a *storeAsker) {
-	l.calls[0], l.calls[1] = append(l.calls[0], a.known), append(l.calls[1], a.all)
-	l.cost[0], l.cost[1] = append(l.cost[0], a.saved), append(l.cost[1], a.cost)
-}
-
-// shares are those of the calls with an answer in the store, and of the cost that these save: no more than
-// the share of either, by the lower end of its interval if not all trials were looked up.
-func (l lookups) shares() (known, saved float64) {
-	saved = 1
-	for _, of := range [][2][]float64{l.cost, l.calls} {
-		r, err := stats.RatioOfSums(of[0], of[1], 0.95)
-		if err != nil || r.Clusters == 0 {
-			continue // free, or nothing is asked
-		}
-		known = r.Value
-		least := known
-		if len(of[1]) < l.trials {
-			if least = r.Monotone(0.95, 0, 1).CI.Low; math.IsNaN(least) {
-				least = 0
-			}
-		}
-		saved = min(saved, least)
-	}
-	return known, min(known, saved)
-}
-
-// lookUp looks up the calls of some trials: those without a judge, and those of a judge. These
-// are known only where all answers of their trial are.
-func (x *Experiment) lookUp(ctx context.Context, in storeAsker, trials []eval.Trial, judged bool) (known [2]lookups, err error) {
-	own, judge := &known[0], &known[1]
-	own.trials, judge.trials = len(trials), len(trials)
-	for _, t := range someOf(trials) {
-		performs, judges := in.of(t, eval.StageRun), in.of(t, eval.StageJudge)
-		outcome, err := x.Bench.Perform(ctx, t, performs)
-		if err == nil && judged && outcome.Kind != eval.Failed {
-			_, err = x.Bench.Judge(ctx, t, outcome, judges)
-		}
-		if err != nil {
-			return known, err
-		}
-		own.add(performs)
-		if performs.known+judges.known < performs.all+judges.all {
-			judges.known, judges.all, judges.saved = 0, max(1, judges.all), 0
-		}
-		judge.add(judges)
-	}
-	return known, nil
-}
-
-// lookUpJudge judges some answers that a run has by answers in the store, and says by arm how many calls
-// that takes.
-func (x *Experiment) lookUpJudge(ctx context.Context, in storeAsker, db *store.DB, r *store.Run, judging map[string][]eval.Trial) (map[string]*lookups, error) {
-	asked, chosen := map[string]*lookups{}, map[eval.Trial]bool{}
-	for arm, trials := range judging {
-		asked[arm] = &lookups{trials: len(trials)}
-		for _, t := range someOf(trials) {
-			chosen[t] = true
-		}
-	}
-	if len(chosen) == 0 {
-		return nil, nil
-	}
-	var err error
-	for j := range until(&err, only(db.Outcomes(ctx, r), func(j eval.Judged) bool { return chosen[j.Trial] })) {
-		a := in.of(j.Trial, eval.StageJudge)
-		if _, err := x.Bench.Judge(ctx, j.Trial, j.Outcome, a); err != nil {
-			return nil, err
-		}
-		asked[j.Trial.Arm].add(a)
-	}
-	return asked, err
-}
-
-// someOf are up to sampledForStanding trials at even distances.
-func someOf(trials []eval.Trial) (some []eval.Trial) {
-	n := min(sampledForStanding, len(trials))
-	for k := range n {
-		some = append(some, trials[k*len(trials)/n])
-	}
-	return some
-}
-
-// A storeAsker answers the requests of a trial from the store, else as predicted.
-type storeAsker struct {
-	journal  *store.Journal
-	reusable func(model string) bool
-	price    plan.Pricer
-	trial    eval.Trial
-	stage    eval.Stage
-
-	mu          *sync.Mutex
-	known, all  float64 // calls
-	saved, cost float64 // of the known ones, and of all
-}
-
-// of is an asker for another trial.
-func (a storeAsker) of(t eval.Trial, stage eval.Stage) *storeAsker {
-	a.trial, a.stage, a.mu = t, stage, &sync.Mutex{}
-	return &a
-}
-
-func (a *storeAsker) Ask(ctx context.Context, step string, r eval.Request) (eval.Response, error) {
-	r, shared := run.Posed(r, a.trial, a.stage)
-	r, parts := r.Sealed()
-	call := &eval.Call{Trial: a.trial, Stage: a.stage, Step: step, Key: r.Key(), Parts: parts}
-	var found bool
-	if a.reusable(r.Model) {
-		var err error
-		if found, err = a.journal.Take(ctx, call, true, shared); err != nil {
-			return call.Response, err
-		}
-	}
-	u, _ := plan.Usage(r, func(text string) int { return len(text) / 4 })
-	cost := a.price(r.Model, u)
-	if math.IsNaN(cost) { // so is that of all
-		cost = 0
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.all, a.cost = a.all+1, a.cost+cost
-	switch {
-	case found:
-		a.known, a.saved = a.known+1, a.saved+cost
-		return call.Response, nil
-	case r.Foreseen != nil:
-		return eval.Response{Text: r.Foreseen(), Stop: eval.StopEnd}, nil
-	}
-	return eval.Response{}, nil
 }

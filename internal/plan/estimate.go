@@ -32,8 +32,7 @@ type Estimate struct {
 	OutputTokens int
 	CostUSD      float64 // NaN if a price is missing, or a program answers, whose tokens are not counted either
 	CostMargin   float64
-	JudgeCostUSD float64 // of CostUSD
-	Sampled      int     // trials tried; arms of one shape share them
+	Sampled      int // trials tried; arms of one shape share them
 	Loads        Loads
 
 	input, cost variance
@@ -77,7 +76,7 @@ func (e *Estimator) Estimates(ctx context.Context) (perArm []Estimate, all Estim
 	shapes := map[string][]eval.Arm{}
 	var order []string
 	for _, arm := range arms {
-		s := ShapeOf(arm)
+		s := shapeOf(arm)
 		if asks := arm.Model != "" || len(arm.Judges) > 0; asks && shapes[s] == nil {
 			order = append(order, s)
 		}
@@ -97,7 +96,7 @@ func (e *Estimator) Estimates(ctx context.Context) (perArm []Estimate, all Estim
 		all.cost.add(one.cost, n)
 	}
 	for _, arm := range arms {
-		one := byShape[ShapeOf(arm)]
+		one := byShape[shapeOf(arm)]
 		one.Arm, one.Trials = arm.ID, len(items)*e.Replicates
 		perArm = append(perArm, one)
 		all.Trials += one.Trials
@@ -129,8 +128,8 @@ func (v variance) margin() float64 {
 	return dist.StudentT{DF: v.of * v.of / v.df}.Quantile(0.975) * math.Sqrt(v.of)
 }
 
-// ShapeOf returns what arms have in common that share a sample.
-func ShapeOf(arm eval.Arm) string {
+// shapeOf returns what arms have in common that share a sample.
+func shapeOf(arm eval.Arm) string {
 	if arm.Shape == "" {
 		return "arm " + arm.ID
 	}
@@ -184,7 +183,7 @@ func (e *Estimator) try(ctx context.Context, arm eval.Arm, sample []eval.Item, c
 	judge := loads.of(eval.StageJudge)
 	all := loads.of(eval.StageRun).Plus(judge, 1)
 	out := Estimate{Sampled: n, Calls: round(all.Calls * scale), JudgeCalls: round(judge.Calls * scale), OutputTokens: round(all.Output * scale),
-		JudgeCostUSD: judge.costUSD() * scale, Loads: Loads{}.plus(loads, scale)}
+		Loads: Loads{}.plus(loads, scale)}
 	total, v := scaled(input, items, e.Replicates)
 	out.InputTokens, out.input, out.InputMargin = round(total), v, v.margin()
 	out.CostUSD, out.cost = scaled(cost, items, e.Replicates)
@@ -277,8 +276,8 @@ type dryAsker struct {
 	bytes, tokens int // of the texts alone
 }
 
-// Usage is what a request takes: its tokens, and the most that its answer may have, of which some are assumed.
-func Usage(r eval.Request, count Counter) (u eval.Usage, assumed int) {
+// usageOf is what a request takes: its tokens, and the most that its answer may have, of which some are assumed.
+func usageOf(r eval.Request, count Counter) (u eval.Usage, assumed int) {
 	texts, parts := []string{r.System}, len(r.Messages)+len(r.Tools)
 	for _, m := range r.Messages {
 		texts = append(texts, m.Content)
@@ -309,7 +308,7 @@ func (d *dryAsker) Ask(_ context.Context, _ string, r eval.Request) (eval.Respon
 		return eval.Response{}, nil
 	}
 	bytes, tokens := 0, 0
-	u, assumed := Usage(r, func(text string) int {
+	u, assumed := usageOf(r, func(text string) int {
 		n := d.count(text)
 		bytes, tokens = bytes+len(text), tokens+n
 		return n

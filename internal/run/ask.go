@@ -85,7 +85,7 @@ func (a *asker) Ask(ctx context.Context, step string, r eval.Request) (eval.Resp
 	if !ok {
 		return eval.Response{}, fmt.Errorf("run: %v asks model %q, which is not in the study", a.trial, r.Model)
 	}
-	r, shared := Posed(r, a.trial, a.stage)
+	r, shared := posed(r, a.trial, a.stage)
 	r, parts := r.Sealed()
 	call := &eval.Call{Trial: a.trial, Stage: a.stage, Step: step, Key: r.Key(), Parts: parts, Provider: r.Provider, Model: r.Name, CostUSD: math.NaN()}
 	if a.lookup {

@@ -7,10 +7,10 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// Posed returns a request as a trial asks it in a stage, and whether its answer is shared:
+// posed returns a request as a trial asks it in a stage, and whether its answer is shared:
 // equal questions to a judge at temperature 0, which asks for the most likely answer, are one,
 // whatever the item and replicate. External pipelines receive both.
-func Posed(r eval.Request, t eval.Trial, stage eval.Stage) (_ eval.Request, shared bool) {
+func posed(r eval.Request, t eval.Trial, stage eval.Stage) (_ eval.Request, shared bool) {
 	r.Replicate = t.Replicate
 	likeliest := r.Sampling.Temperature != nil && *r.Sampling.Temperature == 0
 	if shared = stage == eval.StageJudge && likeliest && len(r.Payload) == 0; shared {
@@ -22,7 +22,7 @@ func Posed(r eval.Request, t eval.Trial, stage eval.Stage) (_ eval.Request, shar
 // Matches reports whether a journalled call has the answer to a request of its trial, and
 // what differs if not.
 func Matches(c *eval.Call, r eval.Request) (same bool, diff []string) {
-	r, shared := Posed(r, c.Trial, c.Stage)
+	r, shared := posed(r, c.Trial, c.Stage)
 	if sameRequest(c, r.Key(), shared) {
 		return true, nil
 	}
@@ -33,7 +33,7 @@ func Matches(c *eval.Call, r eval.Request) (same bool, diff []string) {
 // rubric or an outcome did: the journal keeps the answer to the former request under the
 // step's own name, in case that it is asked again.
 func SupersedingStep(step string, r eval.Request, t eval.Trial) string {
-	r, _ = Posed(r, t, eval.StageJudge)
+	r, _ = posed(r, t, eval.StageJudge)
 	return step + " " + r.Key()[:8]
 }
 

@@ -475,7 +475,7 @@ func testAnArmComesBackWithoutATakenAnswer(t *testing.T, place place) {
 	}
 }
 
-// The answer to the former question of an arm goes to the arm that asks it now, also as foreseen.
+// The answer to the former question of an arm goes to the arm that asks it now.
 func TestAnArmTakesWhatAnotherNoLongerAsks(t *testing.T) {
 	onBoth(t, testAnArmTakesWhatAnotherNoLongerAsks)
 }
@@ -502,13 +502,6 @@ func testAnArmTakesWhatAnotherNoLongerAsks(t *testing.T, place place) {
 	}
 	for hash, want := range map[string]bool{"one": false, "two": true} { // of a
 		after := planOf(t, items, []eval.Arm{{ID: "a", Hash: hash}, {ID: "b", Hash: "one"}}, 1)
-		for name, of := range map[string]*store.Run{"foreseen": r, "foreseen of a new run": nil} {
-			j, err := db.Foresee(ctx, of, nil, after)
-			if err != nil {
-				t.Fatal(err)
-			}
-			takes(name, j, want)
-		}
 		newer, err := db.CreateRun(ctx, store.Run{Study: "s", StudyJSON: []byte(`{}`), Replicates: 1}, items, after)
 		if err != nil {
 			t.Fatal(err)
@@ -526,7 +519,7 @@ func testAnArmTakesWhatAnotherNoLongerAsks(t *testing.T, place place) {
 	takes("the run that follows", j, true)
 }
 
-// Answers of a TEST run whose results are not shown are taken by TEST runs alone, also as foreseen.
+// Answers of a TEST run whose results are not shown are taken by TEST runs alone.
 func TestAnswersOfTestAreNotTakenBeforeTheyAreShown(t *testing.T) {
 	onBoth(t, testAnswersOfTestAreNotTakenBeforeTheyAreShown)
 }
@@ -559,17 +552,11 @@ func testAnswersOfTestAreNotTakenBeforeTheyAreShown(t *testing.T, place place) {
 		}
 		for _, split := range []string{"", "dev", "test"} {
 			r := of(split)
-			foreseen, err := db.Foresee(ctx, nil, r.StudyJSON, p)
-			if err != nil {
-				t.Fatal(err)
-			}
 			j := journal(t, db, r)
-			for what, j := range map[string]*store.Journal{"foreseen": foreseen, "a run": j} {
-				for _, shared := range []bool{true, false} {
-					c := call(p.Trial(0), "")
-					if got, err := j.Take(ctx, c, true, shared); err != nil || got != (shown || split == "test") {
-						t.Errorf("shown: %t; %s of split %q took the answer of a TEST run: %t, %v", shown, what, split, got, err)
-					}
+			for _, shared := range []bool{true, false} {
+				c := call(p.Trial(0), "")
+				if got, err := j.Take(ctx, c, true, shared); err != nil || got != (shown || split == "test") {
+					t.Errorf("shown: %t; a run of split %q took the answer of a TEST run: %t, %v", shown, split, got, err)
 				}
 			}
 			j.Close()

@@ -61,9 +61,6 @@ var ErrArchived = errors.New("it is archived and stays as it is")
 // archivedTables are those that an archive has, in the order in which they are unpacked.
 var archivedTables = []string{"items", "trials", "calls", "outcomes", "verdicts", "judged", "scores", "case_scores", "attempts", "prompts"}
 
-// keysFile has hashes of the keys of answers that other runs may take, in order. It is no table.
-const keysFile = "keys"
-
 // repeating are columns of few values.
 var repeating = []string{"item", "arm", "stage", "step", "provider", "model", "model_version", "stop", "stop_reason", "kind", "error_kind", "judge", "unit"}
 
@@ -74,7 +71,6 @@ const program = "scruple"
 type unpacking struct {
 	mu   sync.Mutex
 	open map[string]*DB // by what the store says of the archive
-	keys map[string][]int64
 }
 
 // Value is the number of the run, so that a run is an argument of queries.
@@ -160,7 +156,7 @@ func (db *DB) unpack(ctx context.Context, run *Run) (u *DB, err error) {
 		}
 		x.exec(`UPDATE runs SET archive = NULL`)
 		for _, f := range run.Archive.Files {
-			if f.Table == keysFile {
+			if !slices.Contains(archivedTables, f.Table) { // earlier versions wrote the keys of answers too
 				continue
 			}
 			x.fail(f.read(run.Archive.Dir, func(names []string, rows iter.Seq2[[]any, error]) error {
@@ -169,7 +165,6 @@ func (db *DB) unpack(ctx context.Context, run *Run) (u *DB, err error) {
 			}))
 		}
 	}))
-	x.exec(`CREATE INDEX calls_by_key ON calls (key) WHERE source IS NULL`)
 	x.exec(`PRAGMA journal_mode = WAL`) // as connections expect it
 	if x.err != nil {
 		return nil, errors.Join(x.err, u.Close())
@@ -246,7 +241,7 @@ func (db *DB) Archive(ctx context.Context, run *Run, dir, version string) error 
 		if err := db.claimFolder(ctx, run, dir); err != nil {
 			return err
 		}
-		for _, table := range append(slices.Clone(archivedTables), keysFile) {
+		for _, table := range archivedTables {
 			f, err := db.pack(ctx, run, dir, table, version)
 			if err != nil {
 				return err
@@ -385,9 +380,6 @@ func (db *DB) pack(ctx context.Context, run *Run, dir, table, version string) (f
 
 // rowsOf yields the rows of a run in a table, and tells their columns.
 func (db *DB) rowsOf(ctx context.Context, run *Run, table string) (columns func() ([]columnar.Column, error), rows iter.Seq2[[]any, error]) {
-	if table == keysFile {
-		return func() ([]columnar.Column, error) { return []columnar.Column{{Name: "key", Kind: columnar.Int}}, nil }, db.keysOf(ctx, run)
-	}
 	t := extracted[slices.IndexFunc(extracted, func(t tableOf) bool { return t.table == table })]
 	text := `SELECT x.* FROM ` + table + ` x WHERE x.run = ? ORDER BY ` + t.order
 	if t.of == "trial" {
@@ -415,26 +407,6 @@ func (db *DB) rowsOf(ctx context.Context, run *Run, table string) (columns func(
 		return columns, db.explain(errors.Join(err, names.Err()))
 	}, query(ctx, db, text, []any{run}, scanAll)
 }
-
-// keysOf yields the hashes of the keys of a run's answers that may be taken, in order.
-func (db *DB) keysOf(ctx context.Context, run *Run) iter.Seq2[[]any, error] {
-	return func(yield func([]any, error) bool) {
-		var keys []int64
-		if err := visit(ctx, db, `SELECT c.key FROM `+planned+`calls c ON c.trial = t.id WHERE t.run = ? AND c.error_kind = '' AND c.source IS NULL AND t.question <> ?`,
-			[]any{run, Distrusted}, func(key string) { keys = append(keys, keyHash(key)) }); err != nil {
-			yield(nil, err)
-			return
-		}
-		slices.Sort(keys)
-		for _, k := range slices.Compact(keys) {
-			if !yield([]any{k}, nil) {
-				return
-			}
-		}
-	}
-}
-
-func keyHash(key string) int64 { return int64(eval.HashOf([]byte(key))) }
 
 // atATime is how many trials one transaction removes.
 const atATime = 10_000
@@ -517,64 +489,4 @@ func (db *DB) rescore(ctx context.Context, run *Run, scores iter.Seq2[eval.Score
 	db.unpacked.open[archive.says()] = u // it has the new scores
 	db.unpacked.mu.Unlock()
 	return nil
-}
-
-// answering returns the stores into which those of archived runs are unpacked that have an
-// answer to one of the keys.
-func (db *DB) answering(ctx context.Context, runs []*Run, keys ...string) (list []*DB, err error) {
-	for _, run := range runs {
-		known, err := db.keysIn(run)
-		if err != nil {
-			return nil, fmt.Errorf("looking for answers in run %s: %w; `scruple run --no-reuse` asks without", run.ID, err)
-		}
-		if !slices.ContainsFunc(keys, func(key string) bool {
-			_, has := slices.BinarySearch(known, keyHash(key))
-			return has
-		}) {
-			continue
-		}
-		u, err := db.withRows(ctx, run)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, u)
-	}
-	return list, nil
-}
-
-// archived lists the runs that are archived.
-func (db *DB) archived(ctx context.Context) ([]*Run, error) {
-	return Collect(db.runs(ctx, `WHERE archive IS NOT NULL ORDER BY n`))
-}
-
-// keysIn reads the keys of an archive, 8 bytes an answer, once.
-func (db *DB) keysIn(run *Run) (keys []int64, err error) {
-	f := run.Archive.Files[slices.IndexFunc(run.Archive.Files, func(f ArchivedFile) bool { return f.Table == keysFile })]
-	db.unpacked.mu.Lock()
-	defer db.unpacked.mu.Unlock()
-	if keys, known := db.unpacked.keys[f.SHA256]; known {
-		return keys, nil
-	}
-	only := Archive{Dir: run.Archive.Dir, Files: []ArchivedFile{f}}
-	if err := only.check(run); err != nil {
-		return nil, err
-	}
-	keys = make([]int64, 0, f.Rows)
-	err = f.read(only.Dir, func(_ []string, rows iter.Seq2[[]any, error]) error {
-		for values, err := range rows {
-			if err != nil {
-				return err
-			}
-			keys = append(keys, values[0].(int64))
-		}
-		return nil
-	})
-	if err != nil { // the next read must not take a part of them for all
-		return nil, err
-	}
-	if db.unpacked.keys == nil {
-		db.unpacked.keys = map[string][]int64{}
-	}
-	db.unpacked.keys[f.SHA256] = keys
-	return keys, nil
 }

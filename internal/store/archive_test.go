@@ -232,24 +232,13 @@ func testArchive(t *testing.T, place place) {
 	if after == before || after != strings.NewReplacer("Num:1 Den:3", "Num:2 Den:3", "Num:1 Den:1", "Num:2 Den:1").Replace(before) {
 		t.Errorf("after scoring again it reads\n%s\nbefore\n%s", after, before)
 	}
-	// Numbers are not given again, so that later answers are told from archived ones.
+	// A later run asks again. Numbers are not given again, so that later answers are told from archived ones.
 	later, _ := newRun(t, db, 3, 2)
 	j = journal(t, db, later)
-	take(j, 0, true)
-	take(j, 7, true)
+	take(j, 0, false)
+	take(j, 7, false)
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
-	}
-	foreseen, err := db.Foresee(t.Context(), nil, nil, p)
-	known := call(p.Trial(5), "")
-	known.Key, known.Response = fmt.Sprintf("%032x", 5), eval.Response{}
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []bool{true, false} { // it is taken once
-		if found, err := foreseen.Take(t.Context(), known, true, false); err != nil || found != want || !strings.HasPrefix(known.Response.Text, "answer") {
-			t.Errorf("an archived answer: %q, %v, %v, want %v", known.Response.Text, found, err, want)
-		}
 	}
 	db.Close()
 	isSound(t, path)
@@ -263,7 +252,7 @@ func testArchive(t *testing.T, place place) {
 	}
 	// A copy has the rows, and those of the run whose answers were taken.
 	copied := filepath.Join(t.TempDir(), "copy.db")
-	if err := read.Extract(t.Context(), copied, store.Extraction{Run: later.ID, StudyPath: "s", Process: "p"}); err != nil {
+	if err := read.Extract(t.Context(), copied, store.Extraction{Run: took.ID, StudyPath: "s", Process: "p"}); err != nil {
 		t.Fatal(err)
 	}
 	isSound(t, copied)
@@ -271,7 +260,7 @@ func testArchive(t *testing.T, place place) {
 	if same, err := of.Run(t.Context(), r.ID); err != nil || same.Archive != nil {
 		t.Fatal(same, err)
 	}
-	if reused, err := of.Reused(t.Context(), mustRun(t, of, later.ID)); err != nil || len(reused) != 1 || reused[0].Run != r.ID || reused[0].Answers != 2 {
+	if reused, err := of.Reused(t.Context(), mustRun(t, of, took.ID)); err != nil || len(reused) != 1 || reused[0].Run != r.ID || reused[0].Answers != 6 {
 		t.Errorf("of the copy were taken %v, %v", reused, err)
 	}
 	outcomes := func(db *store.DB) string {
@@ -343,35 +332,6 @@ func TestArchivedMeanwhile(t *testing.T) {
 			}
 		}
 	})
-}
-
-// Answers of a run that another process archives during a session are still taken.
-func TestAnswersArchivedMeanwhileAreTaken(t *testing.T) {
-	address := postgrestest.Address(t)
-	db := open(t, address)
-	r, p := newRun(t, db, 3, 2)
-	finish(t, db, r, p)
-	db.Close()
-	db = open(t, address)
-	later, _ := newRun(t, db, 3, 2)
-	j := journal(t, db, later)
-	take := func(seq int) {
-		t.Helper()
-		c := call(p.Trial(seq), "")
-		c.Key = fmt.Sprintf("%032x", seq)
-		if ok, err := j.Take(t.Context(), c, true, false); !ok || err != nil || c.SourceRun != r.ID {
-			t.Errorf("answer %d: %v, %v, of %q", seq, ok, err, c.SourceRun)
-		}
-	}
-	take(0)
-	other := open(t, address)
-	if err := other.Archive(t.Context(), r, t.TempDir(), "1"); err != nil {
-		t.Fatal(err)
-	}
-	take(7)
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // A plan that is written while it is checked is not taken for damaged.
@@ -534,8 +494,7 @@ func mustRun(t *testing.T, db *store.DB, id string) *store.Run {
 	return r
 }
 
-// Files that are missing, moved or changed are named with a remedy, by readers and by those who
-// look for answers.
+// Files that are missing, moved or changed are named with a remedy.
 func TestArchivesThatAreNotThere(t *testing.T) {
 	path, dir := filepath.Join(t.TempDir(), "s.db"), t.TempDir()
 	db := open(t, path)
@@ -592,14 +551,6 @@ func TestArchivesThatAreNotThere(t *testing.T) {
 	}
 	fails("no such file")
 	db = open(t, path)
-	next, _ := newRun(t, db, 3, 2)
-	j := journal(t, db, next)
-	if _, err := j.Take(t.Context(), call(p.Trial(0), ""), true, false); err == nil || !strings.Contains(err.Error(), "--no-reuse") {
-		t.Errorf("looking for answers: %v", err)
-	}
-	if err := j.Close(); err != nil {
-		t.Fatal(err)
-	}
 	if err := db.Archive(t.Context(), mustRun(t, db, r.ID), moved, "1"); err != nil {
 		t.Fatal(err)
 	}

@@ -149,7 +149,7 @@ func (x *examination) contents(db *DB) {
 
 // archives checks that the files of archived runs are there, as they were written.
 func (x *examination) archives(db *DB) {
-	runs, err := db.archived(x.ctx)
+	runs, err := Collect(db.runs(x.ctx, `WHERE archive IS NOT NULL ORDER BY n`))
 	if err != nil {
 		x.failed("archives", err)
 		return

@@ -20,11 +20,10 @@ import (
 // A Journal writes the calls, outcomes and verdicts of one run. One writer commits
 // appends from many goroutines in groups. It is safe for concurrent use.
 type Journal struct {
-	db       *DB
-	run      *Run
-	foresees bool // it is of [DB.Foresee]
-	conn     *sql.Conn
-	into     [len(insertions)]prepared
+	db   *DB
+	run  *Run
+	conn *sql.Conn
+	into [len(insertions)]prepared
 
 	session int64
 	process string

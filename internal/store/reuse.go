@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -13,16 +12,15 @@ import (
 
 // taken are the calls whose answers the run has taken, each for one call.
 type taken struct {
-	mu       sync.Mutex
-	others   *bool // nil until the first use, as known
-	known    map[int64]bool
-	archived []*Run          // once others is known
-	tests    map[string]bool // whether a run is of TEST, by its id
+	mu     sync.Mutex
+	others *bool // nil until the first use, as known
+	known  map[int64]bool
+	tests  map[string]bool // whether a run is of TEST, by its id
 }
 
 // Take looks for an answer to the request of a call, with the same key, and fills in
 // the call's response, cost, latency and source. With other, it looks at the trials
-// that left the run's plan and at all other runs, and with shared at the trials of the
+// that left the run's plan and at all other runs that are not archived, and with shared at the trials of the
 // plan. The key of a request may lack what its answer depends on, such as the content
 // of a file of answers: then other must be false.
 //
@@ -54,39 +52,11 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 		Run, Parts string
 		N          int64
 	}
-	type candidate struct {
-		row
-		db *DB
-	}
-	var found []candidate
 	text, args := candidates(j.run, c, other, shared)
-	look := func(db *DB) error {
-		return visit(ctx, db, text, args, func(r row) { found = append(found, candidate{r, db}) })
-	}
-	if err := look(j.db); err != nil {
+	found, err := all[row](ctx, j.db, text, args...)
+	if err != nil {
 		return false, err
 	}
-	if other { // after the store: what it no longer had is archived now
-		runs, err := j.archived(ctx)
-		if err != nil {
-			return false, err
-		}
-		archives, err := j.db.answering(ctx, runs, keys(c)...)
-		if err != nil {
-			return false, err
-		}
-		for _, db := range archives {
-			if err := look(db); err != nil {
-				return false, err
-			}
-		}
-	}
-	slices.SortStableFunc(found, func(a, b candidate) int { // as each list is
-		if aMine, bMine := a.Arm == c.Trial.Arm, b.Arm == c.Trial.Arm; aMine != bMine {
-			return map[bool]int{true: -1, false: 1}[aMine]
-		}
-		return cmp.Compare(a.ID, b.ID)
-	})
 	for _, f := range found {
 		if f.Run != j.run.ID && endpoint(eval.DecodeParts(f.Parts)) != endpoint(c.Parts) {
 			continue
@@ -97,7 +67,7 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 			continue
 		}
 		if !shared {
-			if f.Arm != c.Trial.Arm && (j.asks(f.Arm, c.Trial, f.Question) || j.asks(f.Arm, f.Trial, f.Question)) || j.foresees && f.Run == j.run.ID && f.Trial != c.Trial && j.asks(f.Arm, f.Trial, f.Question) {
+			if f.Arm != c.Trial.Arm && (j.asks(f.Arm, c.Trial, f.Question) || j.asks(f.Arm, f.Trial, f.Question)) {
 				continue
 			}
 			mine, err := j.take(ctx, f.ID)
@@ -108,7 +78,7 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 				continue
 			}
 		}
-		for from, err := range f.db.calls(ctx, `calls c JOIN trials t ON t.id = c.trial WHERE c.id = ?`, f.ID) {
+		for from, err := range j.db.calls(ctx, `calls c JOIN trials t ON t.id = c.trial WHERE c.id = ?`, f.ID) {
 			c.Response, c.CostUSD, c.Prices, c.LatencyMS = from.Response, from.CostUSD, from.Prices, from.LatencyMS
 			c.Source, c.SourceRun, c.SourceNumber = f.ID, f.Run, f.N
 			return err == nil, err
@@ -139,24 +109,13 @@ func (j *Journal) hidden(ctx context.Context, id string) (bool, error) {
 	return one[bool](ctx, j.db, `SELECT NOT EXISTS (SELECT 1 FROM analyses WHERE run = (SELECT n FROM runs WHERE id = ?))`, id)
 }
 
-// Foresee returns a journal that writes nothing and takes answers as that of a run of a study with a
-// plan will: a run of the store, whose trials then keep their own answers, or a new one, if it is nil.
-func (db *DB) Foresee(ctx context.Context, run *Run, studyJSON []byte, p Plan) (j *Journal, err error) {
-	j = &Journal{db: db, run: &Run{StudyJSON: studyJSON, plan: p}, foresees: true}
-	if run != nil {
-		j.run.ID = run.ID
-		j.taken.known, err = db.takenBy(ctx, run)
-	}
-	return j, err
-}
-
 // candidates returns the query for calls whose answer a call may take, best first. The
 // joins are CROSS JOINs because SQLite would read all trials of the run. Earlier versions
 // had the item in every key.
 func candidates(run *Run, c *eval.Call, other, shared bool) (text string, args []any) {
 	text = `SELECT c.id, t.item, t.arm, t.replicate, t.question, r.id, c.parts, r.n FROM calls c CROSS JOIN trials t ON t.id = c.trial CROSS JOIN runs r ON r.n = t.run
-		WHERE c.key IN (?, ?) AND c.stage = ? AND c.error_kind = '' AND c.source IS NULL AND t.question <> ? AND c.id > ?`
-	args = append(anys(keys(c)), string(c.Stage), Distrusted, c.After)
+		WHERE c.key IN (?, ?) AND c.stage = ? AND c.error_kind = '' AND c.source IS NULL AND t.question <> ? AND c.id > ? AND r.archive IS NULL`
+	args = append([]any{c.Key, eval.FormerKey(c.Parts, c.Trial.Item)}, string(c.Stage), Distrusted, c.After)
 	column, step := `c.step`, c.Step
 	if c.Stage == eval.StageJudge {
 		text += ` AND NOT EXISTS (SELECT 1 FROM calls a WHERE a.trial = c.trial AND a.stage = c.stage AND a.step = c.step || '` + eval.AskedAgain + `')`
@@ -170,9 +129,6 @@ func candidates(run *Run, c *eval.Call, other, shared bool) (text string, args [
 	}
 	return text + ` ORDER BY t.arm <> ?, c.id`, append(args, c.Trial.Arm)
 }
-
-// keys are those of a request, of this and of earlier versions.
-func keys(c *eval.Call) []string { return []string{c.Key, eval.FormerKey(c.Parts, c.Trial.Item)} }
 
 func endpoint(parts []eval.Part) string {
 	for _, p := range parts {
@@ -193,34 +149,9 @@ func (j *Journal) others(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		archived, err := j.db.archived(ctx)
-		if err != nil {
-			return false, err
-		}
-		j.taken.archived, some = archived, some || len(archived) > 0
 		j.taken.others = &some
 	}
 	return *j.taken.others, nil
-}
-
-// archived lists the runs that are archived. Of a shared store, another process may have archived
-// more since others looked.
-func (j *Journal) archived(ctx context.Context) (runs []*Run, err error) {
-	n := -1
-	if j.db.Shared() {
-		if n, err = one[int](ctx, j.db, `SELECT count(*) FROM runs WHERE archive IS NOT NULL`); err != nil {
-			return nil, err
-		}
-	}
-	j.taken.mu.Lock()
-	defer j.taken.mu.Unlock()
-	if n > len(j.taken.archived) {
-		if runs, err = j.db.archived(ctx); err != nil {
-			return nil, err
-		}
-		j.taken.archived = runs
-	}
-	return j.taken.archived, nil
 }
 
 // asks reports whether the plan has the trial with this arm, and asks it the question. That of
@@ -236,7 +167,7 @@ func (j *Journal) take(ctx context.Context, id int64) (bool, error) {
 	j.taken.mu.Lock()
 	defer j.taken.mu.Unlock()
 	if j.taken.known == nil {
-		known, err := j.db.takenBy(ctx, j.run)
+		known, err := mapped[int64, bool](ctx, j.db, `SELECT c.source, TRUE FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+` AND c.source IS NOT NULL`, j.run.N)
 		if err != nil {
 			return false, err
 		}
@@ -247,11 +178,6 @@ func (j *Journal) take(ctx context.Context, id int64) (bool, error) {
 	}
 	j.taken.known[id] = true
 	return true, nil
-}
-
-// takenBy are the calls whose answers a run has taken.
-func (db *DB) takenBy(ctx context.Context, run *Run) (map[int64]bool, error) {
-	return mapped[int64, bool](ctx, db, `SELECT c.source, TRUE FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+` AND c.source IS NOT NULL`, run.N)
 }
 
 // Answered reports which trials of a plan have an outcome in a run, by sequence
