@@ -24,7 +24,7 @@ func BenchmarkMixedInstEval(b *testing.B) {
 	benchmarkMixed(b, instEval(1), "y ~ service + (1|s) + (1|d) + (1|dept)")
 }
 
-func benchmarkMixed(b *testing.B, t ratings, formula string) {
+func benchmarkMixed(b *testing.B, t ratingsTable, formula string) {
 	f, err := stats.ParseFormula(formula)
 	if err != nil {
 		b.Fatal(err)
@@ -48,18 +48,18 @@ func benchmarkMixed(b *testing.B, t ratings, formula string) {
 	}
 }
 
-// A ratings is a response and columns of labels.
-type ratings struct {
+// A ratingsTable is a response and columns of labels.
+type ratingsTable struct {
 	Response []float64
 	Labels   map[string][]string
 }
 
 // crossed draws a score for each document, kernel and field, with effects of
 // each and of document by kernel.
-func crossed(documents, kernels, fields int, seed uint64) ratings {
+func crossed(documents, kernels, fields int, seed uint64) ratingsTable {
 	r := rand.New(rand.NewPCG(seed, 0))
 	kernel, field := effects(r, kernels, 0.05), effects(r, fields, 0.05)
-	t := ratings{Labels: map[string][]string{}}
+	t := ratingsTable{Labels: map[string][]string{}}
 	for d := range documents {
 		doc := 0.12 * r.NormFloat64()
 		for k := range kernels {
@@ -78,11 +78,11 @@ func crossed(documents, kernels, fields int, seed uint64) ratings {
 // instEval draws ratings in the shape of lme4's InstEval data: students rate
 // lecturers, most of their own department, and about half of the lectures are
 // a service for another one.
-func instEval(seed uint64) ratings {
+func instEval(seed uint64) ratingsTable {
 	const rows, students, lecturers, departments = 73421, 2972, 1128, 14
 	r := rand.New(rand.NewPCG(seed, 0))
 	student, lecturer, dept := effects(r, students, 0.33), effects(r, lecturers, 0.51), effects(r, departments, 0.08)
-	t := ratings{Labels: map[string][]string{}}
+	t := ratingsTable{Labels: map[string][]string{}}
 	for i := range rows {
 		s := i % students
 		if i >= students {
@@ -114,6 +114,6 @@ func effects(r *rand.Rand, n int, sd float64) []float64 {
 	return out
 }
 
-func (t *ratings) add(column string, prefix rune, level int) {
+func (t *ratingsTable) add(column string, prefix rune, level int) {
 	t.Labels[column] = append(t.Labels[column], string(prefix)+strconv.Itoa(level))
 }

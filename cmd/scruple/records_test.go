@@ -13,7 +13,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
