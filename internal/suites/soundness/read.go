@@ -225,8 +225,8 @@ type labelled struct {
 	wrapped   bool // it was in another object
 }
 
-// object reads the object that an answer gives as its label. Several objects must agree, and so
-// must a label in the text behind them; forms to fill in do not count. A rationale may stand outside
+// object reads the object that an answer gives as its label. Several objects must agree, or one be
+// announced as the final one, and a label in the text behind them must agree too; forms to fill in do not count. A rationale may stand outside
 // of the object.
 func (r *reader) object(answer string) (chosen labelled, ok bool) {
 	var outside strings.Builder
@@ -236,10 +236,11 @@ func (r *reader) object(answer string) (chosen labelled, ok bool) {
 		if !labels {
 			continue
 		}
-		outside.WriteString(answer[end:at[0]] + "\n")
+		before := answer[end:at[0]]
+		outside.WriteString(before + "\n")
 		end = at[1]
 		switch {
-		case !ok || chosen.label == wording.None && !chosen.conflict:
+		case !ok || chosen.label == wording.None && !chosen.conflict || r.labels.Final(before):
 			chosen = o
 		case o.conflict || o.label != wording.None && o.label != chosen.label:
 			chosen.conflict = true

@@ -118,7 +118,7 @@ func TestObjects(t *testing.T) {
 		"The format is " + object("sound", "x") + ".\nMy answer: " + object("not_sound", why):                         "unresolved_labels",
 		object("sound or not_sound", "...") + "\n" + object("not_sound", why):                                         "unresolved_labels",
 		"First " + object("sound", why) + ". On reflection: " + object("not_sound", why):                              "unresolved_labels",
-		"First " + object("sound", why) + "\nFinal answer: " + object("not_sound", why):                               "unresolved_labels",
+		"First " + object("sound", why) + "\nFinal answer: " + object("not_sound", why):                               "not_sound",
 		object("sound", why) + "\nFinal classification: not sound":                                                    "unresolved_labels",
 		object("sound", why) + "\nActually, the conclusion is unsound.":                                               "unresolved_labels",
 		object("sound", why) + "\nThe evidence could be richer.":                                                      "sound",

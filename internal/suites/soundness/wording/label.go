@@ -176,6 +176,13 @@ func (l *Labels) marker(words []word, clause []token) int {
 	return -1
 }
 
+// Final reports whether a text ends by announcing a final label, as with "Final answer:".
+func (l *Labels) Final(s string) bool {
+	words := split(s)
+	all := l.finder.sentences(words)
+	return len(all) > 0 && l.marker(words, all[len(all)-1]) == 1
+}
+
 // empty reports whether a clause has no words with a meaning of their own: nothing but
 // labels, markers, fillers and what negates them.
 func (l *Labels) empty(words []word, clause []token) bool {
