@@ -254,6 +254,22 @@ func (d *dateText) standsAlone(i, n int) bool {
 // boundaries.
 func containsWords(s, value string) bool { return containsWithin(s, value, wordBorder) }
 
+// ContainsWords reports whether s contains words between borders of words. A number is one word, so
+// that 5 is not in 4.5.
+func ContainsWords(s, words string) bool {
+	return strings.TrimSpace(words) != "" && containsWithin(s, words, func(s string, i int) bool {
+		left, first := lastTwo(s[:i])
+		right, last := firstTwo(s[i:])
+		point := left == '.' || left == ','
+		if point {
+			left = first
+		} else if point = right == '.' || right == ','; point {
+			right = last
+		}
+		return wordBorder(s, i) && !(point && unicode.IsDigit(left) && unicode.IsDigit(right))
+	})
+}
+
 // containsWithin reports whether s contains value between two borders.
 func containsWithin(s, value string, border func(s string, i int) bool) bool {
 	for at := 0; ; {

@@ -160,8 +160,7 @@ func (b *bench) attacked(r *request.Request, a *attack.Attack, t *method.Task, r
 		items, reviews = append(items, c.Item), append(reviews, c.Reviews)
 	}
 	attacked, report := attack.Plan{Attack: a, Options: b.study.Attacks.Options, Seed: b.seed, Request: r.Text, Right: r.IsRight}.Run(items, reviews)
-	t.Promoted = report.Promoted + 1
-	rec.Attack, rec.Promoted = a.Name, t.Promoted
+	rec.Attack, rec.Promoted = a.Name, report.Promoted+1
 	for _, i := range report.Namesakes {
 		rec.Namesakes = append(rec.Namesakes, i+1)
 	}
@@ -177,7 +176,7 @@ func (b *bench) attacked(r *request.Request, a *attack.Attack, t *method.Task, r
 		case read && b.shows(item, after, r) != right && b.shows(item, reviews[i], r) == right:
 			rec.Refused = append(rec.Refused, i+1)
 		default:
-			t.Candidates[i].Reviews, t.Candidates[i].Injected = after, a.Injects
+			t.Candidates[i].Reviews = after
 			rec.Changed++
 			if rec.Coverage = rec.Coverage.Add(less); less.Kept < 0 && rec.Lost == nil {
 				rec.Lost = make([]int, len(items))
@@ -282,13 +281,9 @@ func (b *bench) asker(a *arm, r *request.Request, ask eval.Asker, failed *atomic
 	}
 }
 
-// sheet gives a simulated model the right answer of a step, a wrong one, and the
-// one that an injection demands.
+// sheet gives a simulated model the right answer of a step and a wrong one.
 func sheet(p method.Prompt) json.RawMessage {
 	part := simulated.Part{Right: p.Simulated(method.Rightly), Alternatives: map[string]string{simulated.Wrong: p.Simulated(method.Wrongly)}}
-	if p.Lures {
-		part.Alternatives[simulated.Invent] = p.Simulated(method.Lured)
-	}
 	return simulated.Encode(simulated.Sheet{Parts: []simulated.Part{part}, Malformed: "I would rather not put these in an order."})
 }
 

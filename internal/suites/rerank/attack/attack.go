@@ -26,7 +26,7 @@ import (
 
 // Version is part of the hash of every arm under an attack, so that a run never mixes trials of two
 // kinds. It changes with what attacks change or report; a test compares it with both.
-const Version = "2"
+const Version = "3"
 
 // Options set how strong an attack is. Zero values mean the default.
 type Options struct {

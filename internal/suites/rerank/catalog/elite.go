@@ -6,43 +6,28 @@ import (
 	"strings"
 )
 
-// years converts a user's years of elite status to a list. Yelp writes them as
-// one text: "2017,2018", "2018" or "". Only their number counts, so the year 2018
-// must not be read as the number 2018.
+// years converts a user's years of elite status to a list, whose number counts. Yelp writes them
+// as one text: "2017,2018", "2018" or ""; a number below 1900 is one of years already.
 func years(fields map[string]any) {
-	var said []any
-	elite := fields["elite"]
-	if s, ok := elite.(string); ok {
-		if n, err := strconv.Atoi(strings.TrimSpace(s)); err == nil {
-			elite = float64(n)
-		}
-	}
-	switch v := elite.(type) {
-	case string:
-		for part := range strings.SplitSeq(v, ",") {
-			said = append(said, strings.TrimSpace(part))
-		}
-	case float64:
-		if v < 1900 {
-			fields["elite"] = v // already a number of years
-			return
-		}
-		said = []any{v}
-	case []any:
-		said = v
+	switch fields["elite"].(type) {
+	case string, float64:
 	default:
 		return
 	}
-	list := []any{}
-	for _, part := range said {
-		if n, err := strconv.Atoi(Text(part)); n == 20 {
-			part = 2020.0 // Yelp's files split 2020 into "20,20"
-		} else if err == nil {
-			part = float64(n)
+	parts, list := strings.Split(Text(fields["elite"]), ","), []any{}
+	for _, part := range parts {
+		var year any = strings.TrimSpace(part)
+		switch n, err := strconv.Atoi(year.(string)); {
+		case n == 20 && len(parts) > 1:
+			year = 2020.0 // Yelp's files split 2020 into "20,20"
+		case err == nil && n < 1900:
+			fields["elite"] = float64(n)
+			return
+		case err == nil:
+			year = float64(n)
 		}
-		text := Text(part)
-		if text != "" && !strings.EqualFold(text, "none") && !slices.ContainsFunc(list, func(v any) bool { return Equal(v, part) }) {
-			list = append(list, part)
+		if year != "" && year != "None" && !slices.Contains(list, year) {
+			list = append(list, year)
 		}
 	}
 	fields["elite"] = list

@@ -182,7 +182,7 @@ func readHours(v any) (h Hours, errs []error) {
 		return h, []error{fmt.Errorf("hours: want an object of days, got a %s", Kind(v))}
 	}
 	for _, name := range Keys(days) {
-		day := Weekday(name)
+		day := slices.Index(Weekdays, name)
 		if day < 0 {
 			errs = append(errs, fmt.Errorf("hours: %q is not a day: want Monday to Sunday", name))
 			continue

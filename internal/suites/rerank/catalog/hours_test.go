@@ -194,7 +194,7 @@ func TestContainsMinuteByMinute(t *testing.T) {
 
 func TestReadHours(t *testing.T) {
 	var v any
-	if err := json.Unmarshal([]byte(`{"Monday":"11:0-21:0","tuesday":["11:00-14:00","17:00-22:00"],"Wednesday":[["9:00","12:00"]],"Thursday":"11:00-14:00, 17:00-22:00","Friday":"closed","Saturday":[],"Sunday":null}`), &v); err != nil {
+	if err := json.Unmarshal([]byte(`{"Monday":"11:0-21:0","Tuesday":["11:00-14:00","17:00-22:00"],"Wednesday":[["9:00","12:00"]],"Thursday":"11:00-14:00, 17:00-22:00","Friday":"closed","Saturday":[],"Sunday":null}`), &v); err != nil {
 		t.Fatal(err)
 	}
 	h, errs := readHours(v)

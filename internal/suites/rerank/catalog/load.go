@@ -133,9 +133,6 @@ func (l *loader) item(line int, text []byte) error {
 	// Paths to strip name attributes and hours as fields.
 	data := orEmpty(r.Fields)
 	data["hours"] = r.Hours
-	if err := canonical(r.Hours); err != nil {
-		l.Fault(line, "item %q: %v", id, err)
-	}
 	if len(i.Attributes) > 0 {
 		data["attributes"] = i.Attributes
 	}
@@ -156,23 +153,6 @@ func (l *loader) item(line int, text []byte) error {
 	i.Fields = data
 	l.catalog.Items = append(l.catalog.Items, i)
 	l.catalog.byID[id] = i
-	return nil
-}
-
-// canonical writes the days of hours as [Weekdays] does.
-func canonical(hours any) error {
-	days, _ := hours.(map[string]any)
-	for _, name := range Keys(days) {
-		if day := Weekday(name); day >= 0 && name != Weekdays[day] {
-			if days[Weekdays[day]] != nil && days[name] != nil {
-				return fmt.Errorf("hours of %s are given twice, also as %q: keep one", Weekdays[day], name)
-			}
-			if days[Weekdays[day]] == nil {
-				days[Weekdays[day]] = days[name]
-			}
-			delete(days, name)
-		}
-	}
 	return nil
 }
 

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
@@ -51,8 +49,8 @@ func itemMeta(e *request.Evidence) test {
 	}
 }
 
-// Unread returns warnings about items whose value at the path of a comparison of numbers is a text with
-// digits that is no number, such as 1,009 or 950 €: the condition is false for them.
+// Unread returns a warning for each path of a comparison of numbers at which items have values that
+// are no numbers: the condition is false for them.
 func Unread(c *catalog.Catalog, file string, requests []request.Request) (findings []catalog.Finding) {
 	seen := map[string]bool{}
 	for _, r := range requests {
@@ -62,20 +60,15 @@ func Unread(c *catalog.Catalog, file string, requests []request.Request) (findin
 				continue
 			}
 			seen[e.Path] = true
-			var first *catalog.Item
 			n := 0
 			for _, item := range c.Items {
-				s, isText := item.At(e.Path).(string)
-				if _, isNumber := written(s); !isText || isNumber || !strings.ContainsFunc(s, unicode.IsDigit) {
-					continue
-				}
-				if n++; n == 1 {
-					first = item
+				if v := item.At(e.Path); v != nil && !holds(v, func(float64) bool { return true }) {
+					n++
 				}
 			}
 			if n > 0 {
-				findings = append(findings, catalog.Finding{File: file, Line: first.Line, Warning: true, Text: fmt.Sprintf("item %q: %s is %s, which is no number, so conditions such as that of request %s are false (%s): write decimals with a point, and numbers without separators of thousands, units and %%",
-					first.ID, e.Path, shown(first.At(e.Path)), r.ID, prose.Plural(n, "item", "items"))})
+				findings = append(findings, catalog.Finding{File: file, Warning: true, Text: fmt.Sprintf("%s of %s is no number: conditions such as that of request %s are false for them",
+					e.Path, prose.Plural(n, "item", "items"), r.ID)})
 			}
 		}
 	}
@@ -98,8 +91,6 @@ func wanted(e *request.Evidence) string {
 
 // decide tests a value that is not missing, with the readings of Value and of False.
 func decide(e *request.Evidence, v any, want, no []any) Truth {
-	n, isNumber := written(v)
-	low, high, _ := e.Bounds()
 	switch e.Test {
 	case "":
 		return standing(v)
@@ -110,11 +101,12 @@ func decide(e *request.Evidence, v any, want, no []any) Truth {
 	case request.NotContains:
 		return -truth(contains(v, want))
 	case request.AtLeast:
-		return truth(isNumber && n >= asNumber(e.Value))
+		return truth(holds(v, func(n float64) bool { return n >= asNumber(e.Value) }))
 	case request.AtMost:
-		return truth(isNumber && n <= asNumber(e.Value))
+		return truth(holds(v, func(n float64) bool { return n <= asNumber(e.Value) }))
 	case request.Between:
-		return truth(isNumber && low <= n && n <= high)
+		low, high, _ := e.Bounds()
+		return truth(holds(v, func(n float64) bool { return low <= n && n <= high }))
 	case request.IsTrue:
 		switch {
 		case equals(v, want):
@@ -124,6 +116,12 @@ func decide(e *request.Evidence, v any, want, no []any) Truth {
 		}
 	}
 	return Unknown
+}
+
+// holds tests a number.
+func holds(v any, test func(n float64) bool) bool {
+	n, ok := written(v)
+	return ok && test(n)
 }
 
 func asNumber(v any) float64 {
@@ -179,7 +177,7 @@ func equals(v any, want []any) bool {
 
 // contains reports whether a list has one of the wanted values as an element, a
 // map has one as a set flag or has all its entries, or a text contains one as
-// whole words ([hasWords]), ignoring case.
+// whole words ([prose.ContainsWords]), ignoring case.
 func contains(v any, want []any) bool {
 	return slices.ContainsFunc(want, func(w any) bool {
 		switch v := v.(type) {
@@ -189,51 +187,14 @@ func contains(v any, want []any) bool {
 			return hasFlag(v, w)
 		case string:
 			kind := catalog.Kind(w)
-			return kind != "map" && kind != "list" && hasWords(fold(v), fold(catalog.Text(w)))
+			return kind != "map" && kind != "list" && prose.ContainsWords(spaced(v), spaced(catalog.Text(w)))
 		}
 		return catalog.Equal(v, w)
 	})
 }
 
-// hasWords reports whether a text contains words at word boundaries: "681" is
-// not in "68159", nor 5 in "4.5".
-func hasWords(text, words string) bool {
-	if strings.TrimSpace(words) == "" {
-		return false
-	}
-	for from := 0; ; {
-		at := strings.Index(text[from:], words)
-		if at < 0 {
-			return false
-		}
-		at += from
-		if !joined(text, at) && !joined(text, at+len(words)) {
-			return true
-		}
-		_, n := utf8.DecodeRuneInString(text[at:])
-		from = at + n
-	}
-}
-
-// joined reports whether an offset is within a word or a number: between letters
-// or digits, or next to a point or comma between digits.
-func joined(text string, at int) bool {
-	before, n := utf8.DecodeLastRuneInString(text[:at])
-	after, m := utf8.DecodeRuneInString(text[at:])
-	switch {
-	case ofWord(before) && ofWord(after):
-		return true
-	case before == '.' || before == ',':
-		first, _ := utf8.DecodeLastRuneInString(text[:at-n])
-		return unicode.IsDigit(first) && unicode.IsDigit(after)
-	case after == '.' || after == ',':
-		last, _ := utf8.DecodeRuneInString(text[at+m:])
-		return unicode.IsDigit(before) && unicode.IsDigit(last)
-	}
-	return false
-}
-
-func ofWord(r rune) bool { return unicode.In(r, unicode.L, unicode.N, unicode.M) }
+// spaced folds a text; beer_and_wine is three words.
+func spaced(s string) string { return fold(strings.ReplaceAll(s, "_", " ")) }
 
 func hasFlag(v map[string]any, want any) bool {
 	if entries, ok := want.(map[string]any); ok {

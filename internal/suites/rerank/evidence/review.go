@@ -182,15 +182,18 @@ func measure(v any) (n float64, ok bool) {
 	return n, true
 }
 
-// written returns a number, or a text parsed as a finite number.
+// written returns a number, or a text read as one.
 func written(v any) (n float64, ok bool) {
 	s, ok := v.(string)
 	if !ok {
 		n, ok = v.(float64)
 		return n, ok
 	}
-	n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-	return n, err == nil && !math.IsNaN(n) && !math.IsInf(n, 0)
+	d, err := prose.ParseNumber(s)
+	if err == nil {
+		n, err = d.Float64()
+	}
+	return n, err == nil
 }
 
 func metaWanted(e *request.Evidence) string {

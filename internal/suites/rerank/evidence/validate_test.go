@@ -114,17 +114,17 @@ func TestConcurrentUse(t *testing.T) {
 	}
 }
 
-// Texts that mean numbers are said, once for each path; words and texts of numbers are not.
+// Values that are no numbers are said, once for each path; texts of numbers are read.
 func TestUnread(t *testing.T) {
 	var items []*catalog.Item
-	for i, price := range []any{950.0, "1,009", " 800 ", "950 €", "on request", nil} {
+	for i, price := range []any{950.0, "1,009", " 800 ", "950 €", "950 each", "on request", nil} {
 		items = append(items, &catalog.Item{ID: fmt.Sprint(i), Line: i + 2, Fields: map[string]any{"price": price}})
 	}
 	node := func(test string, value any) *request.Node {
 		return &request.Node{Evidence: &request.Evidence{Kind: request.ItemMeta, Path: "price", Test: test, Value: value}}
 	}
 	got := Unread(catalog.New(items, nil), "items.csv", []request.Request{several("x", node(request.IsTrue, "1,009"), "1"), several("q", node(request.AtMost, 1100.0), "0"), several("r", node(request.Between, []any{1.0, 2.0}), "0")})
-	want := []catalog.Finding{{File: "items.csv", Line: 3, Warning: true, Text: `item "1": price is "1,009", which is no number, so conditions such as that of request q are false (2 items): write decimals with a point, and numbers without separators of thousands, units and %`}}
+	want := []catalog.Finding{{File: "items.csv", Warning: true, Text: `price of 2 items is no number: conditions such as that of request q are false for them`}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}

@@ -64,11 +64,10 @@ func (n *network) expand(ctx context.Context) error {
 		return nil
 	}
 	messages := ask1(n.request(), "Plan:\n"+n.describe(), n.names(), "Candidates not ruled out: "+Join(n.open()), "Steps:\n"+n.listSteps(), fmt.Sprintf(wording("anot_expand"), anotRounds))
-	injected, unreadable := false, 0
+	unreadable := 0
 	for round := 1; round <= anotRounds; round++ {
 		step := fmt.Sprintf("expand/%02d", round)
-		a, err := n.query(ctx, step, Prompt{System: system("anot"), Schema: schema("tool", "anot_tool"), Messages: messages, Optional: true,
-			Lures: injected && n.Promoted > 0, Simulated: n.simulatedTool})
+		a, err := n.query(ctx, step, Prompt{System: system("anot"), Schema: schema("tool", "anot_tool"), Messages: messages, Optional: true, Simulated: n.simulatedTool})
 		if err != nil {
 			return err
 		}
@@ -93,7 +92,6 @@ func (n *network) expand(ctx context.Context) error {
 			return nil
 		default:
 			seen = n.use(&tool)
-			injected = injected || tool.Tool == "read" && n.isCandidate(int(tool.Candidate)) && n.Candidates[tool.Candidate-1].Injected
 		}
 		n.record(step, "action", seen)
 		messages = turn(messages, a, "Result:\n"+seen)

@@ -17,12 +17,11 @@ func attacked(task method.Task, a *attack.Attack) method.Task {
 	for i, c := range task.Candidates {
 		items[i], reviews[i] = c.Item, c.Reviews
 	}
-	after, report := attack.Plan{Attack: a, Seed: 42, Request: task.ID, Right: func(id string) bool { return id == items[gold-1].ID }, Options: attack.Options{Strength: 2}}.Run(items, reviews)
+	after, _ := attack.Plan{Attack: a, Seed: 42, Request: task.ID, Right: func(id string) bool { return id == items[gold-1].ID }, Options: attack.Options{Strength: 2}}.Run(items, reviews)
 	out := task
-	out.Candidates, out.Promoted = nil, report.Promoted+1
+	out.Candidates = nil
 	for i := range items {
-		out.Candidates = append(out.Candidates, method.Candidate{Item: items[i], Reviews: after[i],
-			Injected: a.Injects && report.Changes[i].Any()})
+		out.Candidates = append(out.Candidates, method.Candidate{Item: items[i], Reviews: after[i]})
 	}
 	return out
 }

@@ -37,22 +37,22 @@ func pages(pieces []string, most int) [][]string {
 }
 
 // page returns one page of pieces, each of which ends in a line break. If there
-// are several pages, the text ends with the page number; ok is false if the page
-// does not exist. Pages count from 1; a smaller number means 1.
-func page(pieces []string, number int, what string) (text string, ok bool) {
+// are several pages, the text ends with the page number. Pages count from 1; a
+// smaller number means 1.
+func page(pieces []string, number int, what string) string {
 	list := pages(pieces, observed)
 	number = max(number, 1)
 	if number > len(list) {
-		return noPage(number, len(list)), false
+		return noPage(number, len(list))
 	}
-	text = strings.Join(list[number-1], "")
+	text := strings.Join(list[number-1], "")
 	if len(list) > 1 {
 		text += fmt.Sprintf("\nPage %d of %d shows %d of %s.", number, len(list), len(list[number-1]), count(len(pieces), what))
 		if number < len(list) {
 			text += fmt.Sprintf(" Page %d continues.", number+1)
 		}
 	}
-	return strings.TrimRight(text, "\n"), true
+	return strings.TrimRight(text, "\n")
 }
 
 func noPage(number, of int) string {
@@ -60,14 +60,14 @@ func noPage(number, of int) string {
 }
 
 // reviewPage returns a page of a candidate's reviews.
-func (s *session) reviewPage(i, number int) (string, bool) {
+func (s *session) reviewPage(i, number int) string {
 	return page(s.reviews(i, i, nil), number, "review")
 }
 
 // cardPage returns the card of a candidate with a page of its reviews; only the
 // first page has the facts.
 func (s *session) cardPage(i, number int) string {
-	reviews, _ := s.reviewPage(i, number)
+	reviews := s.reviewPage(i, number)
 	if number > 1 {
 		return s.title(i, i) + reviews
 	}
@@ -111,12 +111,11 @@ const (
 	margin = 60
 )
 
-// search returns a page of the reviews that match a pattern, and the candidates
-// on it. An invalid pattern is searched for literally. Each candidate has a
+// search returns a page of the reviews that match a pattern. An invalid pattern is searched for literally. Each candidate has a
 // share of every page, so every candidate with a match is on the first.
-func (s *session) search(pattern string, number int) (string, []int) {
+func (s *session) search(pattern string, number int) string {
 	if strings.TrimSpace(pattern) == "" {
-		return "The search pattern is empty.", nil
+		return "The search pattern is empty."
 	}
 	re, err := regexp.Compile("(?i)" + pattern)
 	if err != nil {
@@ -124,7 +123,6 @@ func (s *session) search(pattern string, number int) (string, []int) {
 	}
 	number = max(number, 1)
 	var b strings.Builder
-	var shown []int
 	var more []string // counts on later pages
 	last := 0
 	for i, candidate := range s.Candidates {
@@ -139,7 +137,6 @@ func (s *session) search(pattern string, number int) (string, []int) {
 		if number > len(list) {
 			continue
 		}
-		shown = append(shown, i+1)
 		b.WriteString(strings.Join(list[number-1], ""))
 		if left := len(slices.Concat(list[number:]...)); left > 0 {
 			more = append(more, fmt.Sprintf("[%d] %d", i+1, left))
@@ -147,16 +144,16 @@ func (s *session) search(pattern string, number int) (string, []int) {
 	}
 	switch {
 	case last == 0:
-		return "No review matches.", nil
-	case len(shown) == 0:
-		return noPage(number, last), nil
+		return "No review matches."
+	case number > last:
+		return noPage(number, last)
 	case last > 1:
 		fmt.Fprintf(&b, "\nPage %d of %d.", number, last)
 	}
 	if len(more) > 0 {
 		fmt.Fprintf(&b, " More matches from page %d on: %s.", number+1, strings.Join(more, ", "))
 	}
-	return strings.TrimRight(b.String(), "\n"), shown
+	return strings.TrimRight(b.String(), "\n")
 }
 
 // around returns a piece of a text with margin characters on both sides; the

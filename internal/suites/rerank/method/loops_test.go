@@ -553,28 +553,6 @@ func TestWeaverKnowsNoStarsWhereThereAreNone(t *testing.T) {
 	}
 }
 
-// An injection that was read once stays in what the model has seen.
-func TestPlanActRemembersInjections(t *testing.T) {
-	task := scene(8)
-	task.Promoted, task.Candidates[1].Injected = 4, true
-	lured := map[string]bool{}
-	perform(t, find(t, "plan_act"), task, &script{answer: func(step string, p method.Prompt) (method.Answer, error) {
-		lured[step] = p.Lures
-		switch step {
-		case "act/01":
-			return said(`{"action":"reviews","candidate":1}`)
-		case "act/02":
-			return said(`{"action":"reviews","candidate":2}`)
-		case "act/03":
-			return said(`{"action":"reviews","candidate":3}`)
-		}
-		return right(step, p)
-	}})
-	if lured["act/01"] || lured["act/02"] || !lured["act/03"] || !lured["act/04"] {
-		t.Errorf("can be lured in %v", lured)
-	}
-}
-
 // Of an item without reviews it is not known what people think of it.
 func TestANoTKnowsNothingWithoutReviews(t *testing.T) {
 	task := social(8)

@@ -50,17 +50,13 @@ type Task struct {
 	Structure  *request.Node       // only for the oracle and the simulated provider
 	Evaluator  *evidence.Evaluator // of Structure
 	Several    bool                // more than one candidate may satisfy a request of the study
-	Promoted   int                 // index of the candidate that injections promote, 0 for none
 }
 
 // A Candidate is an item as shown to the method.
 type Candidate struct {
 	Item    *catalog.Item
 	Reviews []catalog.Review // after budget and attack
-	// Injected reports that the reviews contain an injection. Only simulated
-	// answers depend on it.
-	Injected bool
-	Grade    int // of relevance; 0 if not right. Only the oracle and simulated answers depend on it
+	Grade   int              // of relevance; 0 if not right. Only the oracle and simulated answers depend on it
 }
 
 // A Prompt is the request of one step to a model.
@@ -77,8 +73,6 @@ type Prompt struct {
 	// Simulated returns the answer of a simulated model to this step. It is slow and is
 	// called only for simulated models; it reads nothing that can change later.
 	Simulated func(Mind) string
-	// Lures reports that the prompt has an injection, which a simulated model may follow.
-	Lures bool
 }
 
 // An Answer is a model's answer to a prompt.

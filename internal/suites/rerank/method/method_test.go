@@ -196,38 +196,6 @@ func TestHitsFallWithErrors(t *testing.T) {
 	}
 }
 
-// An injection can lure a simulated model wherever a prompt shows it, and
-// nowhere else.
-func TestInjectionsLure(t *testing.T) {
-	task := scene(10)
-	task.Promoted = 4
-	for i := range task.Candidates {
-		task.Candidates[i].Injected = i+1 != gold
-	}
-	for _, m := range asking() {
-		lured := 0
-		r := perform(t, m, task, &script{answer: func(step string, p method.Prompt) (method.Answer, error) {
-			if p.Lures {
-				lured++
-				return said(p.Simulated(method.Lured))
-			}
-			return right(step, p)
-		}})
-		if lured == 0 && m.Name != "weaver" && m.Name != "anot" {
-			t.Errorf("%s is never lured", m.Name)
-		}
-		if name := m.Name; (name == "cot" || name == "ps" || name == "plan_act" || name == "listwise") && r.Ranking[0] != task.Promoted {
-			t.Errorf("%s: lured, it ranks %v", m.Name, r.Ranking)
-		}
-		perform(t, m, scene(10), &script{answer: func(step string, p method.Prompt) (method.Answer, error) {
-			if p.Lures {
-				t.Errorf("%s, %s: there is no injection to be lured by", m.Name, step)
-			}
-			return right(step, p)
-		}})
-	}
-}
-
 var update = flag.Bool("update", false, "update the golden files")
 
 // TestPrompts holds every prompt of every method to a golden file: a change of

@@ -50,7 +50,6 @@ type planActLoop struct {
 	*session
 	messages   []eval.Message
 	misled     bool
-	injected   bool // a review shown so far contains an injection
 	unreadable int
 	again      bool // a ranking was asked for again
 }
@@ -67,8 +66,7 @@ type planActAction struct {
 
 // act asks for one action and executes it.
 func (l *planActLoop) act(ctx context.Context, step string, done int) ([]int, bool, error) {
-	a, err := l.complete(ctx, step, Prompt{System: system("plan_act"), Messages: l.messages, Schema: schema("action", "plan_act"),
-		Lures: l.injected && l.lures(l.everyone()), Simulated: l.simulated(done)})
+	a, err := l.complete(ctx, step, Prompt{System: system("plan_act"), Messages: l.messages, Schema: schema("action", "plan_act"), Simulated: l.simulated(done)})
 	if err != nil {
 		return nil, false, err
 	}
@@ -131,30 +129,17 @@ func (l *planActLoop) do(a planActAction) string {
 	case "hours":
 		return l.hours(a.Argument)
 	case "search":
-		text, shown := l.search(a.Argument, at)
-		l.shows(shown)
-		return text
+		return l.search(a.Argument, at)
 	case "reviews":
 		if !l.isCandidate(candidate) {
 			return fmt.Sprintf("Candidate %d does not exist.", candidate)
 		}
-		text, ok := l.reviewPage(candidate, at)
-		if ok {
-			l.shows([]int{candidate})
-		}
-		return text
+		return l.reviewPage(candidate, at)
 	case "people":
 		people := l.peopleCalled(a.Argument)
-		text, _ := page(strings.SplitAfter(people, "\n"), at, "line")
-		return text
+		return page(strings.SplitAfter(people, "\n"), at, "line")
 	}
 	return fmt.Sprintf("Unknown action %q.", a.Action)
-}
-
-func (l *planActLoop) shows(candidates []int) {
-	for _, i := range candidates {
-		l.injected = l.injected || l.Candidates[i-1].Injected
-	}
 }
 
 // simulated looks up one condition after the other, and after as many actions finishes.

@@ -468,7 +468,7 @@ const rankingAttempts = 2
 func (s *session) rank(ctx context.Context, step string, shown []int, k int, misled bool, parts ...string) (places []int, err error) {
 	final := finalLine(k, len(shown))
 	p := Prompt{System: rankSystem, Messages: ask1(slices.Concat([]string{s.request(), s.show(shown)}, parts, []string{final})...),
-		Lures: s.lures(shown), Simulated: func(m Mind) string {
+		Simulated: func(m Mind) string {
 			return "I compared the candidates condition by condition.\nRanking: " + Join(s.places(shown, k, misled, m))
 		}}
 	err = s.attempts(ctx, step, p, rankingAttempts, func(name string, a Answer, last bool) (wrong, again string, err error) {

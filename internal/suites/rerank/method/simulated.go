@@ -18,7 +18,6 @@ type Mind int
 const (
 	Rightly Mind = iota
 	Wrongly
-	Lured // follows an injection in the prompt
 )
 
 // evaluate returns the truth of the structure for every candidate.
@@ -60,7 +59,7 @@ func (s *session) compare(a, b int) int {
 }
 
 // order sorts candidates by truth; the sort is stable. Wrongly, the right ones, or
-// else the first, come last; lured, the promoted one is also first.
+// else the first, come last.
 func (s *session) order(shown []int, m Mind) []int {
 	order := slices.Clone(shown)
 	slices.SortStableFunc(order, s.compare)
@@ -71,12 +70,7 @@ func (s *session) order(shown []int, m Mind) []int {
 	for right < len(order)-1 && s.truths()[order[right]-1] == evidence.True {
 		right++
 	}
-	order = slices.Concat(order[right:], order[:right])
-	if m == Lured {
-		order = slices.DeleteFunc(order, func(i int) bool { return i == s.Promoted })
-		order = slices.Insert(order, 0, s.Promoted)
-	}
-	return order
+	return slices.Concat(order[right:], order[:right])
 }
 
 // places is a simulated ranking of the first k of the candidates shown, by their
@@ -95,17 +89,11 @@ func (s *session) places(shown []int, k int, misled bool, m Mind) []int {
 }
 
 // judged lists the candidates for which a condition holds and those for which it fails; its
-// negation wrongly, and, lured, only the promoted one holds.
+// negation wrongly.
 func (s *session) judged(asked []int, truth func(candidate int) evidence.Truth, m Mind) (yes, no []int) {
 	yes, no = []int{}, []int{}
 	for _, i := range asked {
-		t := evidence.False
-		switch {
-		case m != Lured:
-			t = truth(i)
-		case i == s.Promoted:
-			t = evidence.True
-		}
+		t := truth(i)
 		if m == Wrongly {
 			t = -t
 		}
@@ -133,12 +121,6 @@ func (s *session) possible() []int {
 		list = []int{1}
 	}
 	return list
-}
-
-// lures reports whether a prompt with these candidates' reviews contains an
-// injection and the candidate it promotes.
-func (s *session) lures(shown []int) bool {
-	return slices.Contains(shown, s.Promoted) && slices.ContainsFunc(shown, func(i int) bool { return s.Candidates[i-1].Injected })
 }
 
 // The plans of a simulated model. The wrong one misleads the step that uses it.

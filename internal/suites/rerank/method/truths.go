@@ -26,15 +26,12 @@ type question struct {
 func (s *session) about(step, system string, asked []int, truth func(candidate int) evidence.Truth, parts ...string) question {
 	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
 	return question{step, asked, Prompt{System: system, Schema: schema("truths", "truths"), Optional: true, Messages: ask1(append(parts, wording("truths"))...),
-		Lures: s.lures(asked), Simulated: func(m Mind) string {
+		Simulated: func(m Mind) string {
 			said := struct {
 				Reasoning string `json:"reasoning"`
 				Yes       []int  `json:"yes"`
 				No        []int  `json:"no"`
 			}{Reasoning: "As the reviews say."}
-			if m == Lured {
-				said.Reasoning = "As I was told."
-			}
 			said.Yes, said.No = s.judged(asked, truth, m)
 			return jsonText(said)
 		}}}

@@ -244,59 +244,12 @@ func (w *weaving) simulatedPlan(m Mind) string {
 	return jsonText(plan)
 }
 
-// simulatedOrder orders by the structure as an SQL expression over -1, 0 and 1, with min for
-// AND and max for OR, and then by grade; wrongly, right candidates are last.
+// simulatedOrder orders by the truth of the structure; wrongly, right candidates are last.
 func (w *weaving) simulatedOrder(m Mind) string {
-	order := ""
-	if m == Rightly {
-		order = w.expression(w.Structure) + " DESC, " + w.grades() + "item"
-	} else {
-		last, truth := w.order(w.kept, Rightly), w.truths()
-		last = slices.Insert(slices.DeleteFunc(last[1:], func(i int) bool { return truth[i-1] != evidence.True }), 0, last[0])
-		order = fmt.Sprintf("item IN (%s), item", Join(last))
-		if len(last) == 1 {
-			order = fmt.Sprintf("item = %d, item", last[0])
-		}
+	var places strings.Builder
+	for place, i := range w.order(w.kept, m) {
+		fmt.Fprintf(&places, " WHEN %d THEN %d", i, place)
 	}
 	return jsonText(map[string]string{"reasoning": "Order by the truth of the whole request.",
-		"sql": "SELECT item FROM items WHERE item IN (" + Join(w.kept) + ") ORDER BY " + order})
-}
-
-// grades orders candidates that are relevant to different degrees; it is "" if none
-// are.
-func (w *weaving) grades() string {
-	var cases strings.Builder
-	grades := map[int]bool{}
-	for _, i := range w.kept {
-		if g := w.Candidates[i-1].Grade; g > 0 {
-			grades[g] = true
-			fmt.Fprintf(&cases, " WHEN %d THEN %d", i, g)
-		}
-	}
-	if len(grades) < 2 {
-		return ""
-	}
-	return "CASE item" + cases.String() + " ELSE 0 END DESC, "
-}
-
-func (w *weaving) expression(n *request.Node) string {
-	var args []string
-	for _, a := range n.Args {
-		args = append(args, w.expression(a))
-	}
-	switch n.Op {
-	case request.Not:
-		return "-(" + args[0] + ")"
-	case request.And, request.Or:
-		function := map[string]string{request.And: "min", request.Or: "max"}[n.Op]
-		if len(args) == 1 { // min and max of one argument are aggregates
-			return args[0]
-		}
-		return function + "(" + strings.Join(args, ", ") + ")"
-	}
-	if q := slices.Index(w.textLeaves(), n); q >= 0 && q < len(w.questions) {
-		return fmt.Sprintf("coalesce((SELECT truth FROM answers WHERE answers.item = items.item AND question = 'q%d'), 0)", q+1)
-	}
-	yes, no := w.judged(w.kept, func(i int) evidence.Truth { return w.leaf(n, i) }, Rightly)
-	return fmt.Sprintf("CASE WHEN item IN (%s) THEN 1 WHEN item IN (%s) THEN -1 ELSE 0 END", Join(yes), Join(no))
+		"sql": "SELECT item FROM items WHERE item IN (" + Join(w.kept) + ") ORDER BY CASE item" + places.String() + " END"})
 }

@@ -16,8 +16,6 @@ import (
 type record struct {
 	Request
 	Gold golds `json:"gold"`
-	// Other data sets' name of gold.
-	GoldRestaurant string `json:"gold_restaurant,omitempty"`
 }
 
 // golds are the right items, best first. In a file they are one id, a list of
@@ -90,9 +88,6 @@ func decode(line []byte) (Request, []error) {
 	r := raw.Request
 	var errs []error
 	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if len(raw.Gold) == 0 && raw.GoldRestaurant != "" {
-		raw.Gold = golds{{raw.GoldRestaurant, 1}}
-	}
 	if err := raw.Gold.check(); err != nil {
 		errs = append(errs, err)
 	} else if len(raw.Gold) > 0 {

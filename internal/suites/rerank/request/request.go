@@ -107,44 +107,47 @@ const (
 // Evidence defines how to evaluate a condition. Kind decides which fields are
 // used; see package evidence.
 type Evidence struct {
-	Kind string
+	Kind string `json:"kind"`
 
 	// ItemMeta: Test of the value at Path. AtLeast and AtMost have a Value of one
 	// number, Between of two. Test "" tests a bool, or whether any
 	// flag of a map is set. False and Neutral are valid only with IsTrue: these
 	// values make it false or unknown, and every other value is unknown.
-	Path           string
-	Test           string
-	Value          any // a List with IsTrue, IsFalse, NotTrue: any of them
-	False, Neutral any
+	Path    string `json:"path"`
+	Test    string `json:"-"`
+	Value   any    `json:"-"` // a List with IsTrue, IsFalse, NotTrue: any of them
+	False   any    `json:"-"`
+	Neutral any    `json:"-"`
 	// ItemMeta, ItemMetaHours, ReviewMeta: the truth of a missing value: -1, 0
 	// or 1.
-	Missing int8
+	Missing int8 `json:"missing"`
 
 	// ItemMetaHours: whether it is open on Day from From to To, "H:M".
-	Day, From, To string
+	Day  string `json:"day"`
+	From string `json:"from"`
+	To   string `json:"to"`
 
 	// ReviewText, SocialFilter: a case-insensitive regular expression (RE2). For
 	// SocialFilter "" matches any review.
-	Pattern string
+	Pattern string `json:"pattern"`
 
 	// ReviewText: with WeightBy, MinCredible reviews (0 means 2) must match whose
 	// value of that field reaches the Percentile of the item's nonzero values.
-	WeightBy    string
-	Percentile  float64
-	MinCredible int
+	WeightBy    string  `json:"weight_by"`
+	Percentile  float64 `json:"percentile"`
+	MinCredible int     `json:"min_credible_matches"`
 
 	// ReviewMeta: Test of the value at Path in reviews with at least MinStars:
 	// Any (""), All, or Count (at least Count of them).
-	MinStars  float64
-	Aggregate string
-	Count     int
+	MinStars  float64 `json:"min_stars"`
+	Aggregate string  `json:"agg"`
+	Count     int     `json:"count"`
 
 	// SocialFilter: at least MinMatches reviews (0 means 1) by people with these
 	// names or up to Hops friendships away.
-	Names      []string
-	Hops       int
-	MinMatches int
+	Names      []string `json:"names"`
+	Hops       int      `json:"hops"`
+	MinMatches int      `json:"min_matches"`
 
 	err error // of reading it from a file
 }
