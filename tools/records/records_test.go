@@ -63,7 +63,7 @@ func (s *warehouse) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	job := map[string]any{"jobReference": map[string]string{"projectId": "p", "jobId": "j1", "location": "EU"}, "status": status,
 		"configuration": map[string]any{"load": s.load},
-		"statistics": map[string]any{"load": map[string]string{"outputRows": "2"}}}
+		"statistics":    map[string]any{"load": map[string]string{"outputRows": "2"}}}
 	if r.Method == http.MethodPost && strings.Contains(r.URL.Path, "/projects/p/jobs") {
 		_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 		if err != nil {
