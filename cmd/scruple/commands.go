@@ -104,7 +104,7 @@ func (a *app) embed(o *opened) error {
 	if err != nil {
 		return err
 	}
-	texts, requests, err := r.Unembedded(ctx)
+	texts, requests, doubts, err := r.Unembedded(ctx)
 	if err != nil {
 		return err
 	}
@@ -127,14 +127,15 @@ func (a *app) embed(o *opened) error {
 		if err := r.Embed(ctx, experiment.Asking{Models: map[string]*run.Model{experiment.EmbeddingModel: connected}, Observer: observer, Stop: stop}); err != nil {
 			return err
 		}
-		if texts, _, err = r.Unembedded(ctx); err != nil {
+		if texts, _, doubts, err = r.Unembedded(ctx); err != nil {
 			return err
 		}
 	}
+	a.warnEach(doubts)
 	if texts > 0 {
 		return exit(exitInfrastructure, fmt.Errorf("%s no embedding: `scruple status %s` has the errors; run the same command to ask again", text.Plural(texts, "text has", "texts have"), o.arg))
 	}
-	return a.result(map[string]any{"run": o.run.ID, "model": m.Name, "without_embedding": texts}, func() {
+	return a.result(map[string]any{"run": o.run.ID, "model": m.Name, "without_embedding": texts, "doubts": doubts}, func() {
 		a.say("all texts of %s have embeddings", o.run.ID)
 	})
 }

@@ -161,10 +161,11 @@ func (a *app) exportRecords(w io.Writer, o *opened, format string, vectors bool)
 	if err != nil {
 		return err
 	}
-	missing, err := r.WriteRecords(o.ctx, w, a.tableFormat(format, experiment.RecordsTable, o.run), vectors)
+	missing, doubts, err := r.WriteRecords(o.ctx, w, a.tableFormat(format, experiment.RecordsTable, o.run), vectors)
 	if missing > 0 {
 		a.warn("warning: %s no embedding by %s, so their cosines are empty: `scruple extraction embed` asks for them", text.Plural(missing, "text has", "texts have"), o.x.Study.Output.Embeddings.Name)
 	}
+	a.warnEach(doubts)
 	return err
 }
 

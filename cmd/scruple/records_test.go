@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -23,6 +24,7 @@ type embedder struct {
 	texts    map[string]int // how often each was sent
 	requests int
 	fail     bool
+	version  string
 	refuses  func(text string) bool // refuses the whole request, as of a text that is too long
 }
 
@@ -46,7 +48,7 @@ func (e *embedder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		data = append(data, datum{i, []float64{float64(len(s)), float64(len(strings.Fields(s)))}})
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]any{"data": data, "model": "vectors-1", "usage": map[string]int{"prompt_tokens": 10, "total_tokens": 10}})
+	_ = json.NewEncoder(w).Encode(map[string]any{"data": data, "model": cmp.Or(e.version, "vectors-1"), "usage": map[string]int{"prompt_tokens": 10, "total_tokens": 10}})
 }
 
 // Embeddings are asked for once a text, kept, and used for the cosines of records; the
@@ -228,11 +230,15 @@ func TestEmbedRefusedTexts(t *testing.T) {
 					t.Errorf("%q, which the model takes now, has no embedding", s)
 				}
 			}
-			e.refuses = nil
+			e.refuses, e.version = nil, "vectors-2"
 			asked := len(e.texts)
-			do(0, embed...)
+			out := do(0, embed...)
 			if len(e.texts) != asked+len(refused) {
 				t.Errorf("%d texts, %d of them refused at first, have %d embeddings", asked+len(refused), len(refused), len(e.texts))
+			}
+			doubt := fmt.Sprintf("vectors of small are of several versions (vectors-1: %d, vectors-2: %d)", asked, len(refused))
+			if again, exported := do(0, embed...), do(0, append([]string{"export", "--table", "records"}, embed[2:]...)...); !strings.Contains(out, doubt) || !strings.Contains(again, doubt) || !strings.Contains(exported, doubt) {
+				t.Errorf("want that %s:\n%s\n%s", doubt, out, again)
 			}
 		})
 	}

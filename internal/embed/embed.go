@@ -11,7 +11,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
+	"strings"
 )
 
 // Cosine is the cosine of the angle between two vectors of one length: NaN if one of
@@ -94,14 +97,19 @@ func EncodeBatch(texts []string, vectors [][]float32) string {
 // vector, and none is missing.
 type Set struct {
 	Name    string // of the model
-	vectors map[Key][]float32
+	vectors map[Key]vector
+}
+
+type vector struct {
+	components []float32
+	version    string // of the model, as its answer says
 }
 
 // NewSet returns a set of a model's vectors.
-func NewSet(name string) *Set { return &Set{Name: name, vectors: map[Key][]float32{}} }
+func NewSet(name string) *Set { return &Set{Name: name, vectors: map[Key]vector{}} }
 
-// Add adds what [EncodeBatch] wrote.
-func (s *Set) Add(batch string) error {
+// Add adds what [EncodeBatch] wrote, of an answer of a version of the model.
+func (s *Set) Add(batch, version string) error {
 	var b Batch
 	if err := json.Unmarshal([]byte(batch), &b); err != nil {
 		return fmt.Errorf("reading embeddings: %w", err)
@@ -114,7 +122,7 @@ func (s *Set) Add(batch string) error {
 		if err != nil {
 			return err
 		}
-		s.vectors[k] = v
+		s.vectors[k] = vector{v, version}
 	}
 	return nil
 }
@@ -132,5 +140,35 @@ func (s *Set) Of(text string) []float32 {
 	if text == "" {
 		return nil
 	}
-	return s.vectors[KeyOf(text)]
+	return s.vectors[KeyOf(text)].components
+}
+
+// Doubts says which vectors have no cosine although they are there, and which may not be
+// comparable.
+func (s *Set) Doubts() (list []string) {
+	zeros, lengths, versions := 0, map[string]int{}, map[string]int{}
+	for _, v := range s.vectors {
+		lengths[fmt.Sprintf("%d components", len(v.components))]++
+		if v.version != "" {
+			versions[v.version]++
+		}
+		if !slices.ContainsFunc(v.components, func(x float32) bool { return x != 0 }) {
+			zeros++
+		}
+	}
+	several := func(of map[string]int, format string) {
+		var parts []string
+		for _, what := range slices.Sorted(maps.Keys(of)) {
+			parts = append(parts, fmt.Sprintf("%s: %d", what, of[what]))
+		}
+		if len(parts) > 1 {
+			list = append(list, fmt.Sprintf(format, s.Name, strings.Join(parts, ", ")))
+		}
+	}
+	several(lengths, "vectors of %s have several lengths (%s), and those of two lengths have no cosine: several models answer to this name")
+	several(versions, "vectors of %s are of several versions (%s), and may not be comparable")
+	if zeros > 0 {
+		list = append(list, fmt.Sprintf("%d of %d vectors of %s are zero, and have no cosine", zeros, s.Len(), s.Name))
+	}
+	return list
 }

@@ -2,6 +2,7 @@ package embed
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -35,7 +36,7 @@ func TestVectorsReadBack(t *testing.T) {
 		v := rapid.SliceOfN(rapid.Float32Range(-1e9, 1e9), 1, 40).Draw(t, "v")
 		text := rapid.String().Draw(t, "text")
 		set := NewSet("m")
-		if err := set.Add(EncodeBatch([]string{text}, [][]float32{v})); err != nil {
+		if err := set.Add(EncodeBatch([]string{text}, [][]float32{v}), ""); err != nil {
 			t.Fatal(err)
 		}
 		got := set.Of(text)
@@ -48,6 +49,34 @@ func TestVectorsReadBack(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestDoubts(t *testing.T) {
+	type answer struct {
+		version string
+		vector  []float32
+	}
+	for _, test := range []struct {
+		answers []answer
+		want    []string
+	}{
+		{nil, nil},
+		{[]answer{{"v1", []float32{1, 2}}, {"v1", []float32{0, 2}}, {"", []float32{1, 0}}}, nil},
+		{[]answer{{"", []float32{1, 2}}, {"", []float32{0, 2}}, {"", []float32{1, 2, 3}}},
+			[]string{"vectors of m have several lengths (2 components: 2, 3 components: 1), and those of two lengths have no cosine: several models answer to this name"}},
+		{[]answer{{"v2", []float32{0, 0}}, {"v1", []float32{0, 2}}, {"", []float32{0, 0}}},
+			[]string{"vectors of m are of several versions (v1: 1, v2: 1), and may not be comparable", "2 of 3 vectors of m are zero, and have no cosine"}},
+	} {
+		set := NewSet("m")
+		for i, a := range test.answers {
+			if err := set.Add(EncodeBatch([]string{string(rune('a' + i))}, [][]float32{a.vector}), a.version); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := set.Doubts(); !slices.Equal(got, test.want) {
+			t.Errorf("%v: %q, want %q", test.answers, got, test.want)
+		}
+	}
 }
 
 func FuzzDecode(f *testing.F) {
@@ -63,6 +92,6 @@ func FuzzDecode(f *testing.F) {
 		if err != nil || len(again) != len(v) || len(v) == 0 {
 			t.Fatalf("%v, %v", again, err)
 		}
-		_ = NewSet("m").Add(s) // text of a journal: no panic
+		_ = NewSet("m").Add(s, "") // text of a journal: no panic
 	})
 }

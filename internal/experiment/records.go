@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -55,7 +56,7 @@ func (r *Run) Embeddings(ctx context.Context) (*embed.Set, error) {
 		if c.Err != "" || !slices.Equal(ofModel(c.Parts), want) {
 			continue // of another model, server or size
 		}
-		if err := set.Add(c.Response.Text); err != nil {
+		if err := set.Add(c.Response.Text, c.Response.ModelVersion); err != nil {
 			return nil, fmt.Errorf("%v, step %s: %w", c.Trial, c.Step, err)
 		}
 	}
@@ -113,13 +114,17 @@ func (r *Run) unembedded(ctx context.Context) (list []batch, set *embed.Set, err
 	return list, set, err
 }
 
-// Unembedded counts the texts of records without a vector, and the requests for them.
-func (r *Run) Unembedded(ctx context.Context) (texts, requests int, err error) {
-	list, _, err := r.unembedded(ctx)
+// Unembedded counts the texts of records without a vector, and the requests for them. It returns
+// the doubts about the other vectors.
+func (r *Run) Unembedded(ctx context.Context) (texts, requests int, doubts []string, err error) {
+	list, set, err := r.unembedded(ctx)
+	if err != nil {
+		return 0, 0, nil, err
+	}
 	for _, b := range list {
 		texts += len(b.texts)
 	}
-	return texts, len(list), err
+	return texts, len(list), set.Doubts(), nil
 }
 
 // Embed asks the study's embedding model for the vectors that are missing. Each answer
@@ -165,8 +170,11 @@ func (r *Run) Embed(ctx context.Context, a Asking) error {
 		const enough = 5 // texts of refused batches, if nothing is answered: the study is at fault
 		answered, refused := before > 0, 0
 		for todo := byTrial[t.Trial]; len(todo) > 0 && (answered || refused < enough); {
-			texts := todo[0]
-			todo = todo[1:]
+			texts, rest := todo[0], todo[1:]
+			if refused%2 == 1 { // the shortest and the longest in turn: perhaps only one kind is refused
+				texts, rest = todo[len(todo)-1], todo[:len(todo)-1]
+			}
+			todo = rest
 			err := embedTexts(ctx, m, t.Trial.Item, texts, ask)
 			var call *run.CallError
 			switch {
@@ -174,7 +182,8 @@ func (r *Run) Embed(ctx context.Context, a Asking) error {
 				answered = true
 			case !errors.As(err, &call) || call.Fatal():
 				return err
-			case call.Err.Rejected() && len(texts) > 1: // perhaps for one of them
+			case call.Err.Rejected() && len(texts) > 1: // perhaps for one of them, most likely a long one
+				slices.SortStableFunc(texts, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
 				todo = slices.AppendSeq(slices.Clip(todo), slices.Chunk(texts, 1))
 			default:
 				failed = errors.Join(failed, err)

@@ -253,17 +253,17 @@ func RecordColumns(vectors bool) []string {
 }
 
 // WriteRecords writes the analysis records of a run. It returns how many of their texts
-// have no embedding by the model of the study.
-func (r *Run) WriteRecords(ctx context.Context, w io.Writer, format TableFormat, vectors bool) (missing int, err error) {
+// have no embedding by the model of the study, and the doubts about the others.
+func (r *Run) WriteRecords(ctx context.Context, w io.Writer, format TableFormat, vectors bool) (missing int, doubts []string, err error) {
 	set, err := r.Embeddings(ctx)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	without := map[embed.Key]bool{}
 	if err := writeTable(w, RecordColumns(vectors), recordRows(r.Records(ctx), set, without, vectors), format); err != nil {
-		return 0, fmt.Errorf("exporting %s: %w", RecordsTable, err)
+		return 0, nil, fmt.Errorf("exporting %s: %w", RecordsTable, err)
 	}
-	return len(without), nil
+	return len(without), set.Doubts(), nil
 }
 
 // recordRows makes rows of records. It collects the texts without an embedding.

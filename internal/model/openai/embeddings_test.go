@@ -64,7 +64,7 @@ func TestEmbeddings(t *testing.T) {
 				t.Errorf("sent %v", sent)
 			}
 			set := embed.NewSet("small")
-			if err := set.Add(got.Text); err != nil {
+			if err := set.Add(got.Text, "v1"); err != nil {
 				t.Fatal(err)
 			}
 			if a := set.Of("a"); len(a) != 2 || a[0] != 1 || a[1] != 0 {
