@@ -517,7 +517,7 @@ func (p Place) readQueue(t study.Task) (*Queue, error) {
 		return nil, dataset.Locate(path, data, err)
 	}
 	if q.Hash != taskHash(t) {
-		return nil, fmt.Errorf("task %s changed since its subjects were drawn: undo the change, or give the changed task another name", t.Name)
+		return nil, fmt.Errorf("task %s changed since its subjects were drawn, or another version drew them: undo the change, or give the task another name", t.Name)
 	}
 	return &q, nil
 }

@@ -232,9 +232,6 @@ func (w *Work) apply(e ledger.Entry) error {
 		if ev.Subject == nil {
 			return fmt.Errorf("entry %d (%s) has no subject", e.Seq, e.Kind)
 		}
-		if e.Kind == eventAdjudicate && ev.About == nil {
-			return fmt.Errorf("entry %d decides, but does not say on which answers: it was written by another version", e.Seq)
-		}
 		switch k := (slot{*ev.Subject, ev.Pass}); e.Kind {
 		case eventDraft:
 			w.drafts[k] = &ev
@@ -276,7 +273,8 @@ func (w *Work) answer(k slot, kind string, ev *Event) {
 	g.all, g.First, g.Final, g.Skip = append(g.all, ev), cmp.Or(g.First, ev), ev, ""
 }
 
-// decidedOn is the answer that a decision is about, or nil.
+// decidedOn is the answer that a decision is about, or nil. One that does not say, as those of
+// before 30 November 2026, is about none, so it has to be taken anew.
 func (g *Given) decidedOn(decision *Event) *Event {
 	line, bound := decision.About[g.person]
 	if i := slices.IndexFunc(g.all, func(e *Event) bool { return bound && line == e.line }); i >= 0 {

@@ -10,6 +10,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -391,35 +392,47 @@ func (s Source) prompts(arms []string, judges bool) []report.Part {
 		return []report.Part{prose("No model was asked yet.")}
 	}
 	var asked []analyse.Party
+	var short []string // arms whose prompts cannot be built again
 	for _, p := range s.Analysis.Asked.Parties {
 		switch {
 		case p.Judge && judges:
 			asked = append(asked, p)
 		case !p.Judge && slices.Contains(arms, p.Name):
-			asked = append(asked, s.whole(p))
+			whole, ok := s.whole(p)
+			if asked = append(asked, whole); !ok {
+				short = append(short, p.Name)
+			}
 		}
 	}
 	if len(asked) == 0 {
 		return []report.Part{prose("No arm of the study has such a prompt.")}
 	}
-	return []report.Part{{Asked: asked}}
+	parts := []report.Part{{Asked: asked}}
+	if len(short) > 0 { // the reason may name folders of this machine, and a deposit is the same bytes on all
+		parts = append(parts, prose("The prompts of %s cannot be built again, so long ones lack their middle; scruple show --prompts says why.", strings.Join(short, ", ")))
+	}
+	return parts
 }
 
-// whole is an arm with its prompts in full, of which an analysis has the beginning and the end. What
-// cannot be built again stays as it is.
-func (s Source) whole(p analyse.Party) analyse.Party {
-	p.Prompts = slices.Clone(p.Prompts)
-	for r := range s.Study.Execution.Replicates { // one of them may have failed
+// whole is an arm with its prompts in full, of which an analysis has the beginning and the end, or none
+// of many arms. It reports whether they could be built.
+func (s Source) whole(p analyse.Party) (analyse.Party, bool) {
+	for r := range max(1, s.Study.Execution.Replicates) { // one of them may have failed
 		sent, err := s.Prompts(eval.Trial{Item: p.Item, Arm: p.Name, Replicate: r + 1})
 		if err != nil || len(sent) == 0 {
 			continue
 		}
+		p.Prompts = slices.Clone(p.Prompts)
+		if len(p.Prompts) == 0 {
+			first := slices.Min(slices.Collect(maps.Keys(sent)))
+			p.Prompts, p.Missing = []analyse.Prompt{{Step: first}}, ""
+		}
 		for i, x := range p.Prompts {
 			p.Prompts[i].Text = cmp.Or(sent[x.Step], x.Text)
 		}
-		break
+		return p, true
 	}
-	return p
+	return p, false
 }
 
 // program has what it takes to compute the results again.

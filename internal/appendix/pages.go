@@ -118,20 +118,31 @@ func Pages(list []kit.Appendix, s Source) (pages []File, err error) {
 var comment = regexp.MustCompile("(?s)<!--.*?-->")
 
 // sections divides a page at its headings of the second level, which are in order. The text
-// before them has the key "". Comments and the title are left out.
+// before them has the key "". Comments and the title are left out. In a fence nothing is a heading.
 func sections(page string) (texts map[string]string, order []string) {
 	page = strings.ReplaceAll(strings.TrimPrefix(page, "\ufeff"), "\r\n", "\n")
-	parts := strings.Split("\n"+comment.ReplaceAllString(page, ""), "\n## ")
-	before := strings.TrimSpace(parts[0])
-	if strings.HasPrefix(before, "# ") {
-		_, before, _ = strings.Cut(before, "\n")
+	texts = map[string]string{}
+	key, fence := "", ""
+	for line := range strings.Lines(comment.ReplaceAllString(page, "")) {
+		heading, is := strings.CutPrefix(line, "## ")
+		switch mark := line[:min(3, len(line))]; {
+		case fence == "" && (mark == "```" || mark == "~~~"):
+			fence = mark
+		case fence != "":
+			if mark == fence {
+				fence = ""
+			}
+		case is:
+			heading = strings.TrimSpace(heading)
+			key, order = keyOf(heading), append(order, heading)
+			continue
+		case key == "" && strings.HasPrefix(line, "# "):
+			continue
+		}
+		texts[key] += line
 	}
-	texts = map[string]string{"": strings.Trim(before, "\n ")}
-	for _, part := range parts[1:] {
-		heading, text, _ := strings.Cut(part, "\n")
-		key := keyOf(strings.TrimSpace(heading))
-		order = append(order, strings.TrimSpace(heading))
-		texts[key] = strings.Trim(texts[key]+"\n"+text, "\n ")
+	for key, text := range texts {
+		texts[key] = strings.Trim(text, "\n ")
 	}
 	return texts, order
 }

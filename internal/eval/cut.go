@@ -2,6 +2,8 @@ package eval
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // A Cut says that a server counted far fewer tokens than a prompt has words, so
@@ -38,6 +40,13 @@ type ArmCuts struct {
 
 // RaisedNote begins the note of a limit that follows from the request.
 const RaisedNote = "max_tokens raised to "
+
+// LeftOut lists the changes to a request that follow from what its model refuses.
+func LeftOut(adapted []string) []string {
+	return slices.DeleteFunc(slices.Clone(adapted), func(note string) bool {
+		return strings.HasPrefix(note, CutNote) || strings.HasPrefix(note, RaisedNote)
+	})
+}
 
 // ArmSettings counts answers of an arm in one stage, and those to adapted requests.
 type ArmSettings struct {

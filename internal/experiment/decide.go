@@ -551,6 +551,7 @@ func (h *rulesHistory) changes() (list []string) {
 }
 
 // asIn leaves out the rules under which results were seen after they were analysed, as by `gate -o`.
+// Those of now must be the last, or what was analysed is not what the study says.
 func (h *rulesHistory) asIn(kept Result) {
 	var was []string
 	for _, said := range kept.Analysis.Run.History {
@@ -562,7 +563,7 @@ func (h *rulesHistory) asIn(kept Result) {
 		was = kept.Verdict.Changed
 	}
 	for n := len(h.seen); n > 0; n-- {
-		if then := (rulesHistory{seen: h.seen[:n]}); slices.Equal(then.changes(), was) {
+		if then := (rulesHistory{seen: h.seen[:n]}); slices.Equal(then.changes(), was) && len(then.last().changes(h.now)) == 0 {
 			h.seen = then.seen
 			return
 		}

@@ -161,6 +161,9 @@ func (x *Experiment) width(s spreading, a *analyse.Analysis, metric string, repl
 		return w, err
 	}
 	e, err := stats.RatioOfSums(nums, dens, 1-x.Study.Statistics.Alpha)
+	if a.Run.Exploratory() { // DEV has no interval of differences; rules decide on TEST
+		w.Now = eval.Number(e.CI.High - e.CI.Low)
+	}
 	if w.NoSpread = !(e.SE > 0); err != nil || w.NoSpread || !w.Now.Defined() {
 		return w, err
 	}

@@ -647,6 +647,12 @@ func (r Rule) reversal(a *analyse.Analysis, state State) string {
 			if !reversed(by) && !reversed(-by) {
 				continue
 			}
+			for j := range steps / 10 { // the first of that step
+				if fine := most * float64(10*k+j) / (10 * steps); j > 0 && (reversed(fine) || reversed(-fine)) {
+					by = fine
+					break
+				}
+			}
 			shown := fmt.Sprintf("%.3g", by)
 			if m.Max == 1 && m.Min >= -1 {
 				shown = fmt.Sprintf("%.2g points", 100*by)

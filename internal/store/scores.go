@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -366,17 +368,47 @@ func (db *DB) Cuts(ctx context.Context, run *Run) (list []eval.ArmCuts, err erro
 }
 
 // Mixed counts the answers of arms to adapted requests, where those of the same step were adapted in
-// different ways; replicates after the first may have a setting more. What a server cut, and a limit
-// that follows from the request, are no settings.
+// different ways; replicates after the first may have a setting more.
 func (db *DB) Mixed(ctx context.Context, run *Run) ([]eval.ArmSettings, error) {
-	return all[eval.ArmSettings](ctx, db, `SELECT arm, stage, sum(adapted), sum(answers) FROM (
-		SELECT arm, stage, count(*) FILTER (WHERE settings <> ?) AS adapted, count(*) AS answers FROM (
-			SELECT t.arm, c.stage, c.model, c.step, t.replicate > 1 AS later,
-				CASE WHEN c.adapted LIKE ? OR c.adapted LIKE ? THEN NULL ELSE coalesce(c.adapted, ?) END AS settings
-			FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+inForce+` AND c.stage <> 'embed' AND c.error_kind = '') AS c
-		GROUP BY arm, stage, model, step, later HAVING count(DISTINCT settings) > 1) AS c
-		GROUP BY arm, stage ORDER BY arm, stage`,
-		modelText(""), modelText("%"+eval.CutNote+"%"), modelText("%"+eval.RaisedNote+"%"), modelText(""), run)
+	type kind struct {
+		Arm         string
+		Stage       eval.Stage
+		Model, Step string
+		Later       bool
+	}
+	type row struct {
+		kind
+		Adapted []string
+		Answers int
+	}
+	answers := map[kind]map[string]int{} // by what their requests left out
+	for r, err := range rows[row](ctx, db, `SELECT t.arm, c.stage, c.model, c.step, t.replicate > 1, c.adapted, count(*) FROM `+planned+`calls c ON c.trial = t.id
+		WHERE `+inPlan+inForce+` AND c.stage <> 'embed' AND c.error_kind = '' GROUP BY 1, 2, 3, 4, 5, 6`, run) {
+		if err != nil {
+			return nil, err
+		}
+		if answers[r.kind] == nil {
+			answers[r.kind] = map[string]int{}
+		}
+		answers[r.kind][strings.Join(eval.LeftOut(r.Adapted), ", ")] += r.Answers
+	}
+	mixed := map[eval.ArmSettings]eval.ArmSettings{} // by arm and stage
+	for of, by := range answers {
+		key := eval.ArmSettings{Arm: of.Arm, Stage: of.Stage}
+		for leftOut, n := range by {
+			if len(by) == 1 {
+				break
+			}
+			sum := cmp.Or(mixed[key], key)
+			if sum.Answers += n; leftOut != "" {
+				sum.Adapted += n
+			}
+			mixed[key] = sum
+		}
+	}
+	return slices.SortedFunc(maps.Values(mixed), func(a, b eval.ArmSettings) int {
+		return cmp.Or(cmp.Compare(a.Arm, b.Arm), cmp.Compare(a.Stage, b.Stage))
+	}), nil
 }
 
 // Latencies returns the latencies of every arm with calls, ordered by arm.

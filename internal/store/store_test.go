@@ -760,6 +760,9 @@ func testMixed(t *testing.T, place place) {
 			if c.Response.Adapted = nil; note != "" {
 				c.Response.Adapted = []string{note}
 			}
+			if step == "mixed" {
+				c.Response.Adapted = append(c.Response.Adapted, eval.RaisedNote+"20, as")
+			}
 			if trial.Replicate > 1 && step != "mixed" {
 				c.Response.Adapted = append(c.Response.Adapted, "prompt_cache_key dropped")
 			}
