@@ -165,5 +165,8 @@ func (a *app) writeCorpus(t *sampling.Tracking, file string) (*writtenCorpus, er
 	if err != nil {
 		return nil, err
 	}
+	if len(c.Stale) > 0 {
+		a.warn("warning: %s: of the reports of these rows, which stay, no fragment is taken now, or another one: %s: remove them, or replace their text", file, strings.Join(c.Stale, ", "))
+	}
 	return &writtenCorpus{file, len(c.Rows) - 1, c.Added, c.Without}, nil
 }

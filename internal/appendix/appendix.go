@@ -409,7 +409,7 @@ func (s Source) prompts(arms []string, judges bool) []report.Part {
 	}
 	parts := []report.Part{{Asked: asked}}
 	if len(short) > 0 { // the reason may name folders of this machine, and a deposit is the same bytes on all
-		parts = append(parts, prose("The prompts of %s cannot be built again, so long ones lack their middle; scruple show --prompts says why.", strings.Join(short, ", ")))
+		parts = slices.Insert(parts, 0, prose("The prompts of %s cannot be built again, so long ones lack their middle; scruple show --prompts says why.", strings.Join(short, ", ")))
 	}
 	return parts
 }

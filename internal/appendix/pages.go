@@ -121,7 +121,7 @@ var comment = regexp.MustCompile("(?s)<!--.*?-->")
 // before them has the key "". Comments and the title are left out. In a fence nothing is a heading.
 func sections(page string) (texts map[string]string, order []string) {
 	page = strings.ReplaceAll(strings.TrimPrefix(page, "\ufeff"), "\r\n", "\n")
-	texts = map[string]string{}
+	texts = map[string]string{"": ""}
 	key, fence := "", ""
 	for line := range strings.Lines(comment.ReplaceAllString(page, "")) {
 		heading, is := strings.CutPrefix(line, "## ")

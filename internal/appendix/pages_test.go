@@ -1,6 +1,7 @@
 package appendix
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ func TestSections(t *testing.T) {
 		{"empty", "", map[string]string{"": ""}, nil},
 		{"comments are no text", "# Title\n\n<!-- write\nhere -->\n\n## One\n\n<!-- about\n## Two\n-->\n", map[string]string{"": "", "one": ""}, []string{"One"}},
 		{"text before headings", "\ufeff# Title\r\nA word.\r\n## One\r\nIt is so.\r\n", map[string]string{"": "A word.", "one": "It is so."}, []string{"One"}},
+		{"headings in fences", "## One\n```sh\n## No heading\n```\n~~~\n```\n# no\n~~~\n## Two\nx\n", map[string]string{"": "", "one": "```sh\n## No heading\n```\n~~~\n```\n# no\n~~~", "two": "x"}, []string{"One", "Two"}},
 		{"other levels", "## One\n### Deeper\n- a\n<!-- open", map[string]string{"": "", "one": "### Deeper\n- a\n<!-- open"}, []string{"One"}},
 		{"case and spaces", "##  A  Code \nx\n## a code\ny\n", map[string]string{"": "", "a code": "x\ny"}, []string{"A  Code", "a code"}},
 	} {
@@ -85,23 +87,30 @@ func TestPages(t *testing.T) {
 // have it once.
 func TestPrompts(t *testing.T) {
 	s := source(t)
-	prompts := []analyse.Prompt{{Step: "ask", Text: "Judge ``` this."}}
+	s.Study.Execution.Replicates = 2
+	short := []analyse.Prompt{{Step: "ask", Text: "Judge [… 9 characters …] this."}}
 	s.Analysis = &analyse.Analysis{Asked: &analyse.Asked{Parties: []analyse.Party{
-		{Name: "a@x", Item: "q1", Provider: "p", Settings: []eval.Level{{Name: "temperature", Value: "0"}}, Adapted: []string{"no temperature"}, Prompts: prompts},
-		{Name: "a@y", Item: "q1", Prompts: prompts}, {Name: "a@z", Item: "q1", Missing: "not kept"}, {Name: "b@x", Item: "q1"}, {Name: "judge", Judge: true, Item: "q1", Prompts: []analyse.Prompt{{Step: "coherence", Text: "Is it coherent?"}}},
+		{Name: "a@x", Item: "q1", Provider: "p", Settings: []eval.Level{{Name: "temperature", Value: "0"}}, Adapted: []string{"no temperature"}, Prompts: short},
+		{Name: "a@y", Item: "q1", Missing: "of so many arms"}, {Name: "a@z", Item: "q1", Missing: "not kept"}, {Name: "b@x", Item: "q1"}, {Name: "judge", Judge: true, Item: "q1", Prompts: []analyse.Prompt{{Step: "coherence", Text: "Is it coherent?"}}},
 	}}}
+	s.Prompts = func(of eval.Trial) (map[string]string, error) {
+		if of.Arm == "a@z" || of.Replicate == 1 {
+			return nil, errors.New("no such file /tmp/secret")
+		}
+		return map[string]string{"ask": "Judge ``` this."}, nil
+	}
 	arms := func(kit.Bench) []string { return []string{"a@x", "a@y", "a@z", "judge"} }
 	set, err := Make([]kit.Appendix{{Name: "B", Title: "Prompts", From: kit.FromPrompts, Arms: arms}, {Name: "C", Title: "More", From: kit.FromPrompts, Arms: arms, Judges: true}}, s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := string(set.Files[0].Data)
-	for _, want := range []string{"| a@x | p | ", "| temperature 0¹ |", "differs from the request: no temperature", "**Prompt of a@x and a@y, step ask, item q1**\n\n````text\nJudge ``` this.\n````", "no prompt: not kept"} {
+	for _, want := range []string{"| a@x | p | ", "| temperature 0¹ |", "differs from the request: no temperature", "**Prompt of a@x and a@y, step ask, item q1**\n\n````text\nJudge ``` this.\n````", "no prompt: not kept", "The prompts of a@z cannot be built again"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	if strings.Contains(text, "b@x") || strings.Contains(text, "coherent") {
+	if strings.Contains(text, "b@x") || strings.Contains(text, "coherent") || strings.Contains(text, "/tmp") || strings.Contains(text, "so many") {
 		t.Error(text)
 	}
 	if text := string(set.Files[1].Data); !strings.HasSuffix(text, "**Prompt of judge, step coherence, item q1**\n\n```text\nIs it coherent?\n```\n\n") {

@@ -222,43 +222,66 @@ type labelled struct {
 	value     string // as the object has it
 	conflict  bool
 	rationale string
+	example   bool // it may be one: it gives way to another object
 	wrapped   bool // it was in another object
 }
 
-// object reads the object that an answer gives as its label. Several objects must agree, or one be
-// announced as the final one, and a label in the text behind them must agree too; forms to fill in do not count. A rationale may stand outside
-// of the object.
-func (r *reader) object(answer string) (chosen labelled, ok bool) {
+// object reads the object that an answer gives as its label. Several objects must agree,
+// or the last must be announced as final; forms to fill in do not count, nor examples
+// beside another object. A rationale may stand outside of the object.
+func (r *reader) object(answer string) (labelled, bool) {
+	var all []labelled
 	var outside strings.Builder
 	end := 0
 	for _, at := range text.Objects(answer) {
-		o, labels := r.labelled([]byte(answer[at[0]:at[1]]))
-		if !labels {
+		o, ok := r.labelled([]byte(answer[at[0]:at[1]]))
+		if !ok {
 			continue
 		}
-		before := answer[end:at[0]]
-		outside.WriteString(before + "\n")
+		outside.WriteString(answer[end:at[0]] + "\n")
+		says := r.labels.Announces(answer[end:at[0]])
 		end = at[1]
+		o.example = says == wording.Example
 		switch {
-		case !ok || chosen.label == wording.None && !chosen.conflict || r.labels.Final(before):
-			chosen = o
-		case o.conflict || o.label != wording.None && o.label != chosen.label:
+		case says == wording.Rejected && (o.label != wording.None || o.conflict): // the answer is another one
+			all = append(all, labelled{label: wording.None, conflict: true})
+			continue
+		case says == wording.Final:
+			for i := range all { // it replaces those before
+				all[i] = labelled{label: wording.None, conflict: all[i].conflict}
+			}
+		}
+		all = append(all, o)
+	}
+	if len(all) == 0 {
+		repaired, err := text.ReadObject(answer)
+		if err != nil {
+			return labelled{}, false
+		}
+		return r.labelled(repaired.JSON)
+	}
+	outside.WriteString(answer[end:])
+	if slices.ContainsFunc(all, func(o labelled) bool { return o.label != wording.None && !o.example }) {
+		all = slices.DeleteFunc(all, func(o labelled) bool { return o.example })
+	}
+	chosen := all[len(all)-1]
+	for i := len(all) - 1; i >= 0; i-- { // forms and examples give way to an answer
+		if chosen.label == wording.None && all[i].label != wording.None {
+			chosen = all[i]
+		}
+	}
+	for _, o := range all {
+		switch {
+		case o.label == wording.None || chosen.label == wording.None:
+		case o.label != chosen.label:
 			chosen.conflict = true
 		case chosen.rationale == "":
 			chosen.rationale = o.rationale
 		}
-		ok = true
 	}
-	if !ok {
-		repaired, err := text.ReadObject(answer)
-		if err != nil {
-			return chosen, false
-		}
-		return r.labelled(repaired.JSON)
+	if chosen.label != wording.None && r.labels.TakesBack(answer[end:], chosen.label) {
+		chosen.conflict = true
 	}
-	behind := r.labels.Text(answer[end:])
-	chosen.conflict = chosen.conflict || behind.Conflict || behind.Label != wording.None && behind.Label != chosen.label
-	outside.WriteString(answer[end:])
 	if chosen.rationale == "" {
 		chosen.rationale = strings.Trim(outside.String(), " \t\r\n`")
 	}
@@ -284,13 +307,18 @@ func (r *reader) labelled(object []byte) (o labelled, ok bool) {
 	o.rationale, _ = fields.text(rationaleKeys...)
 	for _, key := range labelKeys {
 		for _, value := range fields[key] {
-			if other := r.labels.Value(value).Label; other != wording.None && read.Label != wording.None && other != read.Label {
+			other := r.labels.Value(value).Label
+			differs := other != wording.None && read.Label != wording.None && other != read.Label
+			if differs && len(wording.Words(value)) <= labelWords {
 				o.label, o.conflict = wording.None, true
 			}
 		}
 	}
 	return o, true
 }
+
+// labelWords is the number of words that a label has at most.
+const labelWords = 5
 
 // members are the texts of an object by their names in small letters: some models write a key
 // in capitals, twice, or a rationale as a list or an object.

@@ -122,7 +122,7 @@ func TestEveryFailureHasAType(t *testing.T) {
 // and the stored answer then has its label. A safety stop of the provider stays one.
 func TestRefusalIsReadAgain(t *testing.T) {
 	b := opened(t, starter(t))
-	answer := `{"classification": "sound or unsound?", "rationale": "I cannot determine which. ` + praise + `"}`
+	answer := `{"classification": "sound or not sound?", "rationale": "I cannot determine which. ` + praise + `"}`
 	o := b.outcome(eval.Response{Text: answer, Stop: eval.StopEnd}, "")
 	if o.Kind != eval.Refused || o.Reason != reasonRefusal {
 		t.Fatalf("the answer is %s, %s", o.Kind, o.Reason)

@@ -106,7 +106,8 @@ func TestObjects(t *testing.T) {
 		object("sound", why) + " " + object("not_sound", why):                                                         "unresolved_labels",
 		object("not_sound", why) + "\n\n" + object("sound", why):                                                      "unresolved_labels",
 		"[" + object("sound", why) + ", " + object("unsound", why) + "]":                                              "unresolved_labels",
-		"Example: " + object("sound", "x") + "\n\nMy answer:\n```json\n" + object("not_sound", why) + "\n```":         "unresolved_labels",
+		"Example: " + object("sound", "x") + "\n\nMy answer:\n```json\n" + object("not_sound", why) + "\n```":         "not_sound",
+		"For example, " + object("sound", why):                                                                        "unresolved_labels",
 		"Here is my answer in the requested format:\n\n" + object("not_sound", why):                                   "not_sound",
 		"Following the schema:\n```json\n" + object("sound", why) + "\n```":                                           "sound",
 		"This resembles the second worked example.\n\n" + object("not_sound", why):                                    "not_sound",
@@ -114,10 +115,10 @@ func TestObjects(t *testing.T) {
 		"<think>It may look sound. It is not.</think>\n" + object("not_sound", why):                                   "not_sound",
 		"More description than evaluation.\n" + object("not_sound", why):                                              "not_sound",
 		object("sound", why) + "\nI now think that it is not sound:\n" + object("not_sound", why):                     "unresolved_labels",
-		"Not " + object("sound", "x") + " but " + object("not_sound", why):                                            "unresolved_labels",
-		"The format is " + object("sound", "x") + ".\nMy answer: " + object("not_sound", why):                         "unresolved_labels",
-		object("sound or not_sound", "...") + "\n" + object("not_sound", why):                                         "unresolved_labels",
-		"First " + object("sound", why) + ". On reflection: " + object("not_sound", why):                              "unresolved_labels",
+		"Not " + object("sound", "x") + " but " + object("not_sound", why):                                            "not_sound",
+		"The format is " + object("sound", "x") + ".\nMy answer: " + object("not_sound", why):                         "not_sound",
+		object("sound or not_sound", "...") + "\n" + object("not_sound", why):                                         "not_sound",
+		"First " + object("sound", why) + ". On reflection: " + object("not_sound", why):                              "not_sound",
 		"First " + object("sound", why) + "\nFinal answer: " + object("not_sound", why):                               "not_sound",
 		object("sound", why) + "\nFinal classification: not sound":                                                    "unresolved_labels",
 		object("sound", why) + "\nActually, the conclusion is unsound.":                                               "unresolved_labels",
@@ -128,16 +129,16 @@ func TestObjects(t *testing.T) {
 		`{"classification": "mostly sound", "rationale": "` + why + `"}`:                                              "sound",
 		`{"classification": "sound"} ` + why:                                                                          "sound",
 		why + "\n```json\n{\"classification\": \"sound\"}\n```":                                                       "sound",
-		`{"classification": "sound or not sound?", "rationale": "I cannot determine which without the report."}`:      "unresolved_labels",
+		`{"classification": "sound or not sound?", "rationale": "I cannot determine which without the report."}`:      "substantive_refusal",
 		"I cannot determine whether the conclusion is sound or not sound.":                                            "substantive_refusal",
-		"I cannot evaluate this conclusion. Whether it is sound depends on data that I do not have.":                  "unresolved_labels",
-		"The conclusion may be sound or not sound. I cannot determine which.":                                         "unresolved_labels",
-		"Classification: I cannot determine whether it is sound.":                                                     "unresolved_labels",
+		"I cannot evaluate this conclusion. Whether it is sound depends on data that I do not have.":                  "substantive_refusal",
+		"The conclusion may be sound or not sound. I cannot determine which.":                                         "substantive_refusal",
+		"Classification: I cannot determine whether it is sound.":                                                     "substantive_refusal",
 		"I am not able to say that it is sound. " + why:                                                               "unresolved_labels",
 		"I'm unable to call it sound.":                                                                                "unresolved_labels",
 		object("I am unable to conclude that it is sound", why):                                                       "unresolved_labels",
 		"I am unable to classify it as sound or not sound.":                                                           "substantive_refusal",
-		"Whether it is sound I am not able to tell.":                                                                  "unresolved_labels",
+		"Whether it is sound I am not able to tell.":                                                                  "substantive_refusal",
 		"Partially sound. " + why + " I cannot assess the sample.":                                                    "unresolved_labels",
 		"Partially sound. " + why + " It kept harmful content away from children.":                                    "unresolved_labels",
 		"I cannot assess the sample.\nClassification: partially sound\n" + why:                                        "unresolved_labels",
@@ -215,7 +216,7 @@ func TestReadingsOfLLMBar(t *testing.T) {
 				}
 			}
 		})
-		if err != nil || outputs < 100 || unreadable > 2 {
+		if err != nil || outputs < 100 || unreadable > 1 {
 			t.Errorf("%s: %d of %d outputs read as nothing, %v", file, unreadable, outputs, err)
 		}
 	}

@@ -2,6 +2,7 @@ package soundness
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +31,12 @@ type Corpus struct {
 	Added int
 	// Without are columns of the corpus for which the sample has none.
 	Without []string
+	// Stale are the ids of rows of reports of which no fragment is taken any more, or another one.
+	Stale []string
 }
+
+// drawn matches in [Taken.Note] which fragment was drawn.
+var drawn = regexp.MustCompile(`fragment \d+ of \d+`)
 
 // personal are the columns that the sample cannot have: people fill them from the fragment.
 var personal = []string{columnID, columnCriterion, columnText, columnParagraphs, "extraction_date", "extraction_notes"}
@@ -64,10 +70,15 @@ func (s Sample) Corpus(was *table.Table) (c Corpus, err error) {
 		}
 	}
 	from[columnReport] = slices.Index(s.Header, s.ID)
-	report, id := slices.Index(header, columnReport), slices.Index(header, columnID)
+	report, id, notes := slices.Index(header, columnReport), slices.Index(header, columnID), slices.Index(header, "extraction_notes")
 	have, last := map[string]bool{}, 0
 	for _, r := range rows {
-		have[strings.TrimSpace(r[report])] = true
+		name := strings.TrimSpace(r[report])
+		have[name] = true
+		i := slices.IndexFunc(s.Rows, func(t Taken) bool { return t.Cells[from[columnReport]] == name })
+		if i < 0 || drawn.MatchString(r[notes]) && !slices.Contains(drawn.FindAllString(r[notes], -1), drawn.FindString(s.Rows[i].Note)) {
+			c.Stale = append(c.Stale, r[id])
+		}
 		if n, err := strconv.Atoi(strings.TrimPrefix(strings.TrimSpace(r[id]), "F_")); err == nil {
 			last = max(last, n)
 		}

@@ -17,7 +17,7 @@ func (w *work) stranger(stars float64) catalog.Review {
 	for _, r := range slices.Concat(w.reviews, w.item.Reviews) {
 		wrote[r.UserID] = true
 	}
-	rivals := slices.DeleteFunc(w.others(), func(r catalog.Review) bool { return wrote[r.UserID] })
+	rivals := slices.DeleteFunc(w.others(), func(r catalog.Review) bool { return r.UserID != "" && wrote[r.UserID] })
 	if len(rivals) == 0 {
 		return catalog.Review{ItemID: w.item.ID, Stars: stars}
 	}

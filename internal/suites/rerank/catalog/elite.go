@@ -20,13 +20,13 @@ func years(fields map[string]any) {
 		switch n, err := strconv.Atoi(year.(string)); {
 		case n == 20 && len(parts) > 1:
 			year = 2020.0 // Yelp's files split 2020 into "20,20"
-		case err == nil && n < 1900:
+		case err == nil && n < 1900 && len(parts) == 1:
 			fields["elite"] = float64(n)
 			return
 		case err == nil:
 			year = float64(n)
 		}
-		if year != "" && year != "None" && !slices.Contains(list, year) {
+		if year != "" && !strings.EqualFold(Text(year), "none") && !slices.Contains(list, year) {
 			list = append(list, year)
 		}
 	}

@@ -60,15 +60,17 @@ func Unread(c *catalog.Catalog, file string, requests []request.Request) (findin
 				continue
 			}
 			seen[e.Path] = true
-			n := 0
+			n, first := 0, ""
 			for _, item := range c.Items {
 				if v := item.At(e.Path); v != nil && !holds(v, func(float64) bool { return true }) {
-					n++
+					if n++; first == "" {
+						first = fmt.Sprintf("%q of item %s", prose.Shorten(catalog.Text(v), 60), item.ID)
+					}
 				}
 			}
 			if n > 0 {
-				findings = append(findings, catalog.Finding{File: file, Warning: true, Text: fmt.Sprintf("%s of %s is no number: conditions such as that of request %s are false for them",
-					e.Path, prose.Plural(n, "item", "items"), r.ID)})
+				findings = append(findings, catalog.Finding{File: file, Warning: true, Text: fmt.Sprintf("%s of %s is no number, as %s: conditions such as that of request %s are false for them; write numbers",
+					e.Path, prose.Plural(n, "item", "items"), first, r.ID)})
 			}
 		}
 	}

@@ -124,7 +124,7 @@ func TestUnread(t *testing.T) {
 		return &request.Node{Evidence: &request.Evidence{Kind: request.ItemMeta, Path: "price", Test: test, Value: value}}
 	}
 	got := Unread(catalog.New(items, nil), "items.csv", []request.Request{several("x", node(request.IsTrue, "1,009"), "1"), several("q", node(request.AtMost, 1100.0), "0"), several("r", node(request.Between, []any{1.0, 2.0}), "0")})
-	want := []catalog.Finding{{File: "items.csv", Warning: true, Text: `price of 2 items is no number: conditions such as that of request q are false for them`}}
+	want := []catalog.Finding{{File: "items.csv", Warning: true, Text: `price of 2 items is no number, as "950 each" of item 4: conditions such as that of request q are false for them; write numbers`}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}

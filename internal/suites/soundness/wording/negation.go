@@ -101,34 +101,72 @@ func NewIndicators(n Negation, strength, weakness []string) *Indicators {
 }
 
 // Count counts the phrases of both kinds. A negation turns the next phrase into the other
-// side: "no fatal flaws" is a strength. What may count for either side is unsure: phrases behind
-// two negations, out of their reach or behind the one that they negate, and those of a sentence
-// that weighs or leaves open, as in "while the criteria are explicit, the conclusion is overstated".
+// side: "no fatal flaws" is a strength. What may count for either side is unsure: the
+// phrases that follow in the reach of a comma, those that nobody states, and what a
+// sentence concedes, as in "while the criteria are explicit, the conclusion is overstated".
 func (x *Indicators) Count(rationale string) (strength, weakness, unsure int) {
-	for _, tokens := range x.finder.sentences(split(rationale)) {
-		open := has(tokens, contrasts) || has(tokens, concedes) || has(tokens, leavesOpen)
-		negations, reach, behind := 0, 0, false
-		for _, t := range tokens {
+	words := split(rationale)
+	for _, tokens := range x.finder.sentences(words) {
+		conceded := conceded(tokens)
+		open := false // nobody states the rest of the sentence
+		negations, reach, waits := 0, 0, false
+		for i, t := range tokens {
 			switch t.kind {
 			case negates:
-				negations, reach = negations+1, t.to+x.finder.scope
+				if !waits {
+					negations = 0
+				}
+				negations, reach, waits = negations+1, t.to+x.finder.scope, true
+			case contrasts, concedes, breaks:
+				negations = 0
+			case leavesOpen:
+				open = true
 			case mentions:
 				switch {
-				case open || negations > 1 || negations == 1 && t.from >= reach || negations == 0 && behind:
+				case open || conceded[i] || negations > 0 && (!waits || t.from >= reach):
 					unsure++
-				case (t.class == 0) == (negations == 0):
+				case (t.class == 0) == (negations%2 == 0):
 					strength++
 				default:
 					weakness++
 				}
-				negations, behind = 0, behind || negations > 0
+				waits = false
 			}
-			if t.ends && negations > 0 {
-				negations, behind = 0, true
+			if t.ends && !words[t.to-1].soft {
+				negations = 0
+			} else if t.ends {
+				waits = false
 			}
 		}
 	}
 	return strength, weakness, unsure
+}
+
+// conceded marks what a sentence says before a contrast, and what it concedes: the clause
+// behind the word, or all but the last clause if the sentence begins with it.
+func conceded(tokens []token) []bool {
+	marks := make([]bool, len(tokens))
+	mark := func(from, to int) {
+		for i := from; i < to; i++ {
+			marks[i] = true
+		}
+	}
+	for i, t := range tokens {
+		switch {
+		case t.kind == contrasts:
+			mark(0, i)
+		case t.kind == concedes && i == 0:
+			for k := len(tokens) - 2; k > 0; k-- {
+				if tokens[k].ends {
+					mark(0, k+1)
+					break
+				}
+			}
+		case t.kind == concedes:
+			mark(i, len(tokens))
+		}
+	}
+	return marks
 }
 
 // oneWord writes a phrase in one word, as in NotSound.

@@ -21,8 +21,8 @@ type word struct {
 	text       string
 	start, end int  // bytes of the original
 	ends       bool // the end of a clause lies between this word and the next
-	comma      bool // a comma stands between this word and the next
-	question   bool // it ends a question, or a sign or number answers it
+	soft       bool // only a comma or a dash ends it
+	question   bool // it ends a question
 	hyphen     bool // a hyphen joins it to the next word
 	sentence   int
 }
@@ -57,8 +57,9 @@ func split(s string) []word {
 		}
 		start = -1
 	}
-	ends := func() {
+	ends := func(soft bool) {
 		if n := len(list); n > 0 {
+			list[n-1].soft = soft && (list[n-1].soft || !list[n-1].ends)
 			list[n-1].ends = true
 		}
 	}
@@ -75,37 +76,33 @@ func split(s string) []word {
 		finish(i)
 		switch r {
 		case '.', '!', '?', '。', '！', '？':
-			if r == '.' && goesOn(s[i+1:]) {
+			if r == '.' && (dotted(s[i+1:]) || abbreviates(s, list, i)) {
 				continue
 			}
 			if (r == '?' || r == '？') && len(list) > 0 {
 				list[len(list)-1].question = true
 			}
-			ends()
+			ends(false)
 			sentence++
-		case ':', '：', '=', '|':
-			if n := len(list); n > 0 && answered(s[i+utf8.RuneLen(r):]) {
+		case ';', ':', '{', '}', '[', ']', '；', '：':
+			ends(false)
+		case '✗', '✘', '✖', '✕', '❌', '❎', '☒', '👎': // "Sound: ✗" answers a question; "❌ Not sound" decorates an answer
+			if n := len(list); n > 0 && strings.ContainsAny(s[list[n-1].end:i], ":：|=") {
 				list[n-1].question = true
 			}
-			ends()
-		case ',', '，', '、':
-			if n := len(list); n > 0 {
-				list[n-1].comma = true
-			}
-			ends()
-		case ';', '{', '}', '[', ']', '；', '—', '–':
-			ends()
+		case ',', '—', '–', '，', '、':
+			ends(true)
 		case '-', '‐', '‑':
 			follows := joins(s[i+utf8.RuneLen(r):])
 			if n := len(list); n > 0 && list[n-1].end == i {
 				list[n-1].hyphen = follows
 			} else if !follows { // a dash between spaces
-				ends()
+				ends(true)
 			}
 		case '\n':
 			newline = true
 			if breaks++; breaks > 1 {
-				ends()
+				ends(false)
 				sentence++
 			}
 		}
@@ -119,17 +116,17 @@ func unspaced(r rune) bool {
 	return r > unicode.MaxLatin1 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// goesOn reports whether a sentence goes on behind a dot: in a number, or behind an
+// dotted reports whether a dot before the rest of a text is part of a number or of an
 // abbreviation such as e.g.
-func goesOn(rest string) bool {
-	r, _ := utf8.DecodeRuneInString(strings.TrimLeft(rest, " "))
+func dotted(rest string) bool {
+	r, _ := utf8.DecodeRuneInString(rest)
 	return unicode.IsLower(r) || unicode.IsDigit(r)
 }
 
-// answered reports whether what a text names is answered by no word: "Sound: ✗", "sound: 20 %".
-func answered(rest string) bool {
-	r, size := utf8.DecodeRuneInString(strings.TrimLeftFunc(rest, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsPunct(r) }))
-	return size > 0 && !unicode.IsLetter(r)
+// abbreviates reports whether a dot at i ends a single small letter, as in e.g.
+func abbreviates(s string, words []word, i int) bool {
+	n := len(words)
+	return n > 1 && words[n-1].end == i && words[n-2].end == i-2 && s[i-2] == '.' && dotted(s[i-1:])
 }
 
 // joins reports whether a word begins right behind a hyphen.
@@ -180,14 +177,14 @@ func trieOf(classes ...[]string) *trie {
 	return t
 }
 
-// begins reports whether a phrase begins at one of the first words.
-func (t *trie) begins(words []word, first int) bool {
+// begins is the first of the first words at which a phrase begins, -1 if none does.
+func (t *trie) begins(words []word, first int) int {
 	for i := range min(first, len(words)) {
 		if _, n := t.longest(words[i:]); n > 0 {
-			return true
+			return i
 		}
 	}
-	return false
+	return -1
 }
 
 // longest returns the class and length of the longest phrase that begins the words.

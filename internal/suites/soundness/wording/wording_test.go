@@ -11,7 +11,7 @@ import (
 var negation = Negation{Words: []string{"not", "no", "never", "without", "lacks", "isn't", "cannot", "far from"}, Scope: 4,
 	Contrasts: []string{"but", "however"}, Prefixes: []string{"un"}, Skip: []string{"not only"}}
 
-// TestCount: whole words, and negation with its scope. Neither
+// TestCount: whole words, negation with its scope, and double negation. Neither
 // "insufficient" nor "not sound" is strength.
 func TestCount(t *testing.T) {
 	x := NewIndicators(negation, []string{"sufficient", "sound", "clear", "acknowledges weaknesses", "strong"}, []string{"flaw", "flaws", "fatal flaws", "gap", "weaknesses", "insufficient"})
@@ -24,15 +24,15 @@ func TestCount(t *testing.T) {
 		"no fatal flaws":                         {1, 0},
 		"fatal flaws and a gap":                  {0, 2},
 		"without any flaws":                      {1, 0},
-		"not without flaws":                      {0, 0},
+		"not without flaws":                      {0, 1},
 		"It isn’t clear":                         {0, 1},
 		"far from clear":                         {0, 1},
 		"not clear. Strong.":                     {1, 1},
 		"not here, strong there":                 {0, 0}, // perhaps of the same list
 		"not in this one of the parts clear":     {0, 0}, // out of reach: perhaps negated
 		"no flaws in any of the parts, clear":    {1, 0}, // the next phrase is perhaps negated
-		"no flaws in any of the parts but clear": {0, 0}, // it weighs
-		"not clear but strong":                   {0, 0},
+		"no flaws in any of the parts but clear": {1, 0}, // what the sentence comes to
+		"not clear but strong":                   {1, 0},
 		"not only clear":                         {1, 0},
 		"acknowledges weaknesses":                {1, 0},
 		"weaknesses":                             {0, 1},
@@ -47,8 +47,8 @@ func TestCount(t *testing.T) {
 	}
 }
 
-var format = Format{Markers: []string{"classification", "label"}, Final: []string{"final classification"},
-	Fillers: []string{"the", "is", "it", "a", "fragment", "final", "therefore"}}
+var format = Format{Markers: []string{"classification", "label"}, Final: []string{"final classification"}, Concluding: []string{"therefore", "overall"},
+	Fillers: []string{"the", "is", "it", "a", "fragment", "final"}}
 
 // TestText: the label of a text, and when there is none or no final one.
 func TestText(t *testing.T) {
@@ -57,7 +57,7 @@ func TestText(t *testing.T) {
 		"sound": 0, "Not_Sound": 1, "**not sound**": 1, `"unsound"`: 1, "not unsound": 0, "The fragment is sound.": 0,
 		"sounds good": None, "resound": None, "unknown": None, "insufficient": None, "": None,
 		"Classification: sound\nIt is not sound in one respect, and unsound in another.": 0,
-		"Classification: not sound, because its evidence might have been sound.":         None,
+		"Classification: not sound, because its evidence might have been sound.":         1,
 		"Is it sound? It is not.":                   None,
 		"It looks sound. Therefore, it is unsound.": 1,
 		"One part is sound, another unsound.":       None,

@@ -52,10 +52,7 @@ func Parse(raw string, t *label.Taxonomy, spans []spanfile.Span) Parsed {
 		p.note("read leniently: the result is in another object or in a list")
 	}
 	if len(reading.Others) > 0 {
-		p.note("several different results, which count if they differ in their notes alone")
-	}
-	if !reading.Agrees(func(o []byte) string { return said(o, t) }) {
-		return p
+		p.note("several different results, of which the first is read")
 	}
 	if err := p.read(reading.JSON, t); err != nil {
 		p.note("not a valid result: %v", err)
@@ -70,14 +67,6 @@ func Parse(raw string, t *label.Taxonomy, spans []spanfile.Span) Parsed {
 	}
 	p.settle(t, spans)
 	return p
-}
-
-// said is what a result says, its notes and total left out.
-func said(result []byte, t *label.Taxonomy) string {
-	p := Parsed{Result: Empty()}
-	err := p.read(result, t)
-	p.Result.Notes, p.Result.TotalScore = "", 0 // the total is computed
-	return fmt.Sprintf("%s %v", p.Result.Encode(), err)
 }
 
 // cut marks the list in which an answer ends that was cut off.

@@ -247,7 +247,7 @@ func TestParseSteps(t *testing.T) {
 		"no JSON":                        {"I cannot judge this.", verdict.None, 0, -2, "no JSON object found"},
 		"empty":                          {"", verdict.None, 0, -2, "no JSON object found"},
 		"again with other notes":         {entry(0, "pan", "style") + strings.Replace(entry(0, "pan", "style"), `"notes": ""`, `"notes": "So."`, 1), verdict.Enhanced, 21, 0, "several different results"},
-		"again with other errors":        {entry(0, "pan", "style") + " or rather " + entry(1, "boy", "style"), verdict.None, 0, -2, "several different results"},
+		"again with other errors":        {entry(0, "pan", "style") + " or rather " + entry(1, "boy", "style"), verdict.Enhanced, 21, 0, "several different results"},
 		"an object without scores first": {`{"thinking": "x"} ` + entry(0, "pan", "style"), verdict.Enhanced, 21, 0, ""},
 	} {
 		p := verdict.Parse(test.raw, known, spans)
