@@ -378,8 +378,7 @@ func TestCalibration(t *testing.T) {
 	}
 }
 
-// BenchmarkBCa is 10,000 resamples of 1,000 clusters on one core;
-// tools/statbench compares it with SciPy.
+// BenchmarkBCa is 10,000 resamples of 1,000 clusters on one core.
 func BenchmarkBCa(b *testing.B) {
 	r := rand.New(rand.NewPCG(7, 7))
 	num, den := make([]float64, 1000), make([]float64, 1000)

@@ -25,7 +25,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// verb makes a command of help.md. A wrong number of arguments is an error that names them;
+// verb makes a command of help.md. A wrong number of arguments is an error with the usage;
 // a study has a default, and flags that set keys of it.
 func (a *app) verb(path string, of verb) *cobra.Command {
 	t := called(path)

@@ -608,7 +608,7 @@ func (k *Kit) Begin(settings string) error {
 	case !ok:
 		return ledger.NotAllowed("the data are not committed: run `scruple blind commit %s --by NAME`, and send the hash before you run the kit", k.dir)
 	case was.Data != k.Data:
-		return ledger.NotAllowed("the data changed after they were committed on %s: restore them", commit.At)
+		return ledger.NotAllowed("the data changed after they were committed on %s: restore them, or use the version of Scruple that made the kit", commit.At)
 	}
 	if e, done, _ := k.last(ResultEntry, nil); done {
 		return ledger.NotAllowed("the kit ran, and its result is of %s: a kit runs once", e.At)
@@ -618,7 +618,7 @@ func (k *Kit) Begin(settings string) error {
 	case err != nil:
 		return err
 	case begun && before.Settings != settings:
-		return ledger.NotAllowed("the run began on %s with other models, replicates or seed: restore them, or commit and run in a new copy of the kit", e.At)
+		return ledger.NotAllowed("the run began on %s with other models, replicates or seed: restore them, or commit and run in a new copy of the kit; one that an older version began goes on with that version", e.At)
 	case begun:
 		return nil
 	}
