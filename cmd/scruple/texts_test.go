@@ -69,7 +69,7 @@ all                                 0        0            0                   0 
 No limit of output is known (` + "`max_tokens`" + `) of m, n: 1024 tokens an answer are assumed, and it may be more, as may the cost.
 
 New: 2 trials, about 1 call; cost ~ $0.5000.
-This is their share of the estimate. Answers that other runs of the store have are taken free and make it less.
+This is their share of the estimate. Answers that other runs of the store have may be taken free, which makes it less.
 
 Time: about 200 hours (8.3 days) with 0 calls in flight and the limits of the study. The store grows by about 0.0 kB.
 By the latest calls in the store: m 1 s and 2 bytes an answer.
