@@ -167,7 +167,11 @@ func newReader(t *testing.T, bases ...string) *reader {
 		case *runtime.EventExceptionThrown:
 			complaint = e.ExceptionDetails.Text
 		case *page.EventJavascriptDialogOpening:
-			complaint = "dialog: " + e.Message
+			if e.Type == page.DialogTypeBeforeunload { // what is on its way may be lost: a reader who is in a hurry leaves
+				go chromedp.Call(r.ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true})
+			} else {
+				complaint = "dialog: " + e.Message
+			}
 		case *network.EventRequestWillBeSent:
 			if !slices.ContainsFunc(bases, func(base string) bool { return strings.HasPrefix(e.Request.URL, base) }) {
 				complaint = "request: " + e.Request.Method + " " + e.Request.URL
@@ -189,9 +193,16 @@ func newReader(t *testing.T, bases ...string) *reader {
 	return r
 }
 
+// open opens a page.
 func (r *reader) open(url string) {
 	r.t.Helper()
-	must(r.t, chromedp.Do(r.ctx, chromedp.Navigate(url)))
+	ctx, stop := context.WithTimeout(r.ctx, 2*time.Minute)
+	defer stop()
+	if err := chromedp.Do(ctx, chromedp.Navigate(url)); err != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.t.Fatalf("opening %s: %v; the browser complains: %q", url, err, r.complaints)
+	}
 }
 
 // width sets the width of the screen.

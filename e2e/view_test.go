@@ -564,7 +564,7 @@ func TestViewErrors(t *testing.T) {
 	}{
 		{[]string{"view"}, exitUsage, "run the study first"},
 		{[]string{"view", "missing.db"}, exitUsage, "run the study first"},
-		{[]string{"view", "a", "b"}, exitUsage, "view takes [STUDY|STORE]"},
+		{[]string{"view", "a", "b"}, exitUsage, "got 2 arguments; usage: scruple view [STUDY|STORE]"},
 	} {
 		var out, errs strings.Builder
 		if code := execute(t.Context(), c.args, nil, &out, &errs); code != c.code || !strings.Contains(errs.String(), c.want) {
