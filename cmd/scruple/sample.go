@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -158,8 +157,7 @@ func (a *app) writeCorpus(t *sampling.Tracking, file string) (*writtenCorpus, er
 		return nil, err
 	}
 	data, err := table.CSV(c.Rows)
-	_, missing := os.Stat(file)
-	if err == nil && (c.Added > 0 || missing != nil) {
+	if err == nil && (c.Added > 0 || !isFile(file)) {
 		err = disk.File{Path: file, Allow: notOurs}.Write(disk.Bytes(data))
 	}
 	if err != nil {

@@ -55,7 +55,8 @@ func (x *Experiment) replicate(ctx context.Context, db *store.DB, r *store.Run, 
 // withPrices compares what calls of the run and of the one that it replicates cost, if a metric says so.
 func (x *Experiment) withPrices(ctx context.Context, db *store.DB, r, earlier *store.Run, a *analyse.Analysis) error {
 	priced := func(metric string) bool {
-		return slices.ContainsFunc(x.Suite.Metrics, func(m eval.Metric) bool { return m.Name == metric && m.Priced })
+		m, _ := x.Suite.Metric(metric)
+		return m.Priced
 	}
 	if !slices.ContainsFunc(a.Replications, func(r analyse.Replication) bool { return priced(r.Metric) }) {
 		return nil

@@ -150,11 +150,6 @@ func (x *Experiment) width(s spreading, a *analyse.Analysis, metric string, repl
 	w := Width{Of: s.arm, Now: eval.Number(math.NaN())}
 	if s.other != "" {
 		w.Of += " − " + s.other
-		if c, ok := a.Comparison(s.arm, s.other, metric); ok {
-			w.Now = c.High - c.Low
-		}
-	} else if e, ok := a.Estimate(s.arm, metric); ok {
-		w.Now = e.High - e.Low
 	}
 	nums, dens, err := stats.SumByCluster(values, slices.Repeat([]float64{1}, len(values)), clusters)
 	if err != nil {
@@ -163,6 +158,10 @@ func (x *Experiment) width(s spreading, a *analyse.Analysis, metric string, repl
 	e, err := stats.RatioOfSums(nums, dens, 1-x.Study.Statistics.Alpha)
 	if a.Run.Exploratory() { // DEV has no interval of differences; rules decide on TEST
 		w.Now = eval.Number(e.CI.High - e.CI.Low)
+	} else if kept, ok := a.Estimate(s.arm, metric); ok && s.other == "" {
+		w.Now = kept.High - kept.Low
+	} else if c, ok := a.Comparison(s.arm, s.other, metric); ok {
+		w.Now = c.High - c.Low
 	}
 	if w.NoSpread = !(e.SE > 0); err != nil || w.NoSpread || !w.Now.Defined() {
 		return w, err

@@ -604,6 +604,7 @@ func (r Rule) pricesDiffer(a *analyse.Analysis) string {
 // as long for each result that lacks scores: with more than mostGaps none is tried.
 const (
 	steps    = 100
+	parts    = 10 // of the step that reverses
 	mostGaps = 6
 )
 
@@ -639,20 +640,17 @@ func (r Rule) reversal(a *analyse.Analysis, state State) string {
 			move(&moved, analyse.Number(by))
 			return r.apply(&moved).State != state
 		}
-		for k := range steps {
-			by := most * float64(k+1) / steps
-			if by >= least {
-				return
-			}
-			if !reversed(by) && !reversed(-by) {
+		at := func(n int) float64 { return most * float64(n) / (steps * parts) }
+		either := func(n int) bool { return reversed(at(n)) || reversed(-at(n)) }
+		for n := parts; n <= steps*parts && at(n) < least; n += parts {
+			if !either(n) {
 				continue
 			}
-			for j := range steps / 10 { // the first of that step
-				if fine := most * float64(10*k+j) / (10 * steps); j > 0 && (reversed(fine) || reversed(-fine)) {
-					by = fine
-					break
-				}
+			first := n - parts + 1
+			for !either(first) { // the whole step does
+				first++
 			}
+			by := at(first)
 			shown := fmt.Sprintf("%.3g", by)
 			if m.Max == 1 && m.Min >= -1 {
 				shown = fmt.Sprintf("%.2g points", 100*by)

@@ -394,17 +394,17 @@ func (db *DB) Mixed(ctx context.Context, run *Run) ([]eval.ArmSettings, error) {
 	}
 	mixed := map[eval.ArmSettings]eval.ArmSettings{} // by arm and stage
 	for of, by := range answers {
+		if len(by) == 1 {
+			continue
+		}
 		key := eval.ArmSettings{Arm: of.Arm, Stage: of.Stage}
+		sum := cmp.Or(mixed[key], key)
 		for leftOut, n := range by {
-			if len(by) == 1 {
-				break
-			}
-			sum := cmp.Or(mixed[key], key)
 			if sum.Answers += n; leftOut != "" {
 				sum.Adapted += n
 			}
-			mixed[key] = sum
 		}
+		mixed[key] = sum
 	}
 	return slices.SortedFunc(maps.Values(mixed), func(a, b eval.ArmSettings) int {
 		return cmp.Or(cmp.Compare(a.Arm, b.Arm), cmp.Compare(a.Stage, b.Stage))
