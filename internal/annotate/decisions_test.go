@@ -234,7 +234,7 @@ func TestDecisionsOnAnswersThatChange(t *testing.T) {
 	}
 }
 
-// A decision that does not say on which answers is read, and stands for nobody's.
+// A decision that names no answers can be read, but counts for none.
 func TestDecisionOnNothing(t *testing.T) {
 	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
 	d := open(t, at(t, &clock), label, "carol")

@@ -273,8 +273,8 @@ func (w *Work) answer(k slot, kind string, ev *Event) {
 	g.all, g.First, g.Final, g.Skip = append(g.all, ev), cmp.Or(g.First, ev), ev, ""
 }
 
-// decidedOn is the answer that a decision is about, or nil. One that does not say, as those of
-// before 30 November 2026, is about none, so it has to be taken anew.
+// decidedOn is the answer that a decision is about, or nil. Decisions from before
+// 30 November 2026 name no answers: they count for none, so people decide again.
 func (g *Given) decidedOn(decision *Event) *Event {
 	line, bound := decision.About[g.person]
 	if i := slices.IndexFunc(g.all, func(e *Event) bool { return bound && line == e.line }); i >= 0 {

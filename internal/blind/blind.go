@@ -618,7 +618,7 @@ func (k *Kit) Begin(settings string) error {
 	case err != nil:
 		return err
 	case begun && before.Settings != settings:
-		return ledger.NotAllowed("the run began on %s with other models, replicates or seed: restore them, or commit and run in a new copy of the kit; one that an older version began goes on with that version", e.At)
+		return ledger.NotAllowed("the run began on %s with other models, replicates or seed: restore them, or commit and run in a new copy of the kit. A run that an older version began is continued by that version", e.At)
 	case begun:
 		return nil
 	}
