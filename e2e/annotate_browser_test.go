@@ -769,7 +769,6 @@ func TestAnswersSurviveANewAddress(t *testing.T) {
 	p.until("document.querySelector('.problem').textContent.includes('new address')")
 	tab, cancel := chromedp.NewContext(p.ctx)
 	defer cancel()
-	must(t, chromedp.Do(tab)) // a tab lives as long as the context of its first use, which open limits
 	q := &reader{t: t, ctx: tab}
 	q.open(urls["anna"] + "t/moved/")
 	q.until("document.querySelector('#heading')?.textContent.includes(': 2 of 3')")

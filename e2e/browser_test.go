@@ -197,6 +197,7 @@ func newReader(t *testing.T, bases ...string) *reader {
 // open opens a page.
 func (r *reader) open(url string) {
 	r.t.Helper()
+	must(r.t, chromedp.Do(r.ctx)) // a tab ends with the context of its first use
 	ctx, stop := context.WithTimeout(r.ctx, 2*time.Minute)
 	defer stop()
 	if err := chromedp.Do(ctx, chromedp.Navigate(url)); err != nil {
