@@ -9,16 +9,16 @@ package eval
 type Score struct {
 	// Replicate is the scored trial; 0 scores the whole case, such as the majority
 	// of its replicates.
-	Replicate int    `json:"-"`
-	Unit      string // field, edge, claim, span; "" for the whole trial
-	Metric    string
-	Num       float64
-	Den       float64 // > 0, except for a row
-	Row       Row     `json:"-"` // nil for a fraction
+	Replicate int     `json:"-"`
+	Unit      string  `json:"unit,omitzero"` // field, edge, claim, span; "" for the whole trial
+	Metric    string  `json:"metric"`
+	Num       float64 `json:"num"`
+	Den       float64 `json:"den"` // > 0, except for a row
+	Row       Row     `json:"-"`   // nil for a fraction
 	// Unscored is the reason for a missing score. Such entries are counted but not
 	// averaged: rules must hold whatever these scores are. Den is how many opportunities
 	// have no score; 0 stands for as many as other answers to the item have.
-	Unscored string
+	Unscored string `json:"unscored,omitzero"`
 	// Least and Most are the rows that the entry would add to those of an estimator if it
 	// were the lowest and the highest possible. Without them no rule can read the metric.
 	Least, Most Row `json:"-"`
