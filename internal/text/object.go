@@ -8,6 +8,7 @@ import (
 	"iter"
 	"maps"
 	"math"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -26,7 +27,8 @@ type Reading struct {
 	Cut      bool   // the answer ends inside the object
 	Wrapped  bool   // it was in another object or in an array
 	// Others are the other objects of the answer that differ from it, see [Others]: with the key, or,
-	// if the one that was read lacks it, whatever they have.
+	// if the one that was read lacks it, whatever they have. Of an object that has a key twice, one is
+	// the object by the first of the two.
 	Others [][]byte
 }
 
@@ -96,13 +98,16 @@ func ReadObjectWith(answer, key string) (Reading, error) {
 	}
 	text := bytes.TrimFunc([]byte(answer), isSpace)
 	if len(text) > 0 && text[0] == '{' && json.Valid(text) {
-		if key == "" || hasKey(text, key) {
-			return Reading{JSON: text}, nil
+		r := Reading{JSON: text}
+		if key != "" && !hasKey(text, key) {
+			if inner := unwrap(text, key, maxWrappers); inner != nil {
+				r = Reading{JSON: inner, Wrapped: true}
+			}
 		}
-		if inner := unwrap(text, key, maxWrappers); inner != nil {
-			return Reading{JSON: inner, Wrapped: true}, nil
+		if key != "" {
+			r.Others = firsts(r.JSON)
 		}
-		return Reading{JSON: text}, nil
+		return r, nil
 	}
 	r, err := searchObject(skipReasoning(text), key)
 	if err != nil {
@@ -124,10 +129,12 @@ func ReadObjectWith(answer, key string) (Reading, error) {
 }
 
 // Others are the answers in the objects of a text that differ, but for white space, from the one
-// that was read. in is the answer in an object, which may be the object; nil if it has none.
+// that was read, that by the first of keys it has twice among them. in is the answer in an object,
+// which may be the object; nil if it has none.
 func Others(answer string, read []byte, in func(object []byte) []byte) (others [][]byte) {
+	others = firsts(read)
 	if strings.TrimSpace(answer) == string(read) {
-		return nil
+		return others
 	}
 	known := spaceless(read)
 	for _, at := range Objects(answer) {
@@ -136,6 +143,51 @@ func Others(answer string, read []byte, in func(object []byte) []byte) (others [
 		}
 	}
 	return others
+}
+
+// firsts has a value as a decoder would read it that took the first of equal keys, where that says
+// another thing than the last.
+func firsts(value []byte) [][]byte {
+	if len(value) == 0 || jsontext.Value(value).IsValid(jsontext.AllowInvalidUTF8(true)) { // no key is there twice
+		return nil
+	}
+	first := appendFirst(nil, value)
+	var by [2]any
+	if json.Unmarshal(value, &by[0]) != nil || json.Unmarshal(first, &by[1]) != nil || reflect.DeepEqual(by[0], by[1]) {
+		return nil
+	}
+	return [][]byte{first}
+}
+
+// appendFirst appends a valid value without members whose name came before.
+func appendFirst(b, value []byte) []byte {
+	value = bytes.TrimFunc(value, isSpace)
+	switch value[0] {
+	case '{':
+		b = append(b, '{')
+		seen := map[string]bool{}
+		for name, v := range Members(value) {
+			if !seen[name] {
+				if len(seen) > 0 {
+					b = append(b, ',')
+				}
+				seen[name] = true
+				b, _ = jsontext.AppendQuote(b, name) // an error is text that is not UTF-8
+				b = appendFirst(append(b, ':'), v)
+			}
+		}
+		return append(b, '}')
+	case '[':
+		b = append(b, '[')
+		for i, v := range Elements(value) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendFirst(b, v)
+		}
+		return append(b, ']')
+	}
+	return append(b, value...)
 }
 
 // spaceless is a value without white space, nil of what is not valid.

@@ -236,6 +236,13 @@ func TestReadObjectWithPrefersTheKey(t *testing.T) {
 			t.Errorf("before %q: %s, others %s, %v", after, r.JSON, r.Others, err)
 		}
 	}
+	// A decoder takes the last of equal keys: that the first says another thing is not silent.
+	for answer, want := range map[string]string{`{"k": 1, "k": 1}`: "", `{"k": {"a": 1}, "k": {"a" :1}}`: "", `{"k": 1, "b": [], "k": 2}`: `{"k":1,"b":[]}`,
+		`{"k": [0, {"\u0061": 1, "a": 2}], "b": "\ud800"}`: `{"k":[0,{"a":1}],"b":"\ud800"}`, `So: {"answer": {"k": 1, "k": 2}}`: `{"k":1}`, `{"k": 1, "k": 2,}`: `{"k":1}`} {
+		if r, err := ReadObjectWith(answer, "k"); err != nil || string(bytes.Join(r.Others, nil)) != want {
+			t.Errorf("%s: others %s, %v; want %s", answer, r.Others, err, want)
+		}
+	}
 	if r, err := ReadObjectWith(`so: {"a": 1}, {"a":1}, {} and {"b": 2}`, "extractions"); err != nil || string(r.JSON) != `{"a": 1}` || string(bytes.Join(r.Others, nil)) != `{"b": 2}` {
 		t.Errorf("without the key: %s, others %s, %v; want the first object", r.JSON, r.Others, err)
 	}

@@ -39,7 +39,7 @@ func Suite() kit.Suite {
 			Metrics:   metrics(),
 			Primary:   []string{metricAtomF1, metricEdgeF1, metricValidity, metricErrors, metricFaithfulness, metricBalanced},
 			Secondary: []string{metricAtomPrecision, metricAtomRecall, metricTypes, metricConformance, metricWarnings, metricFabrication, metricOmission, macroOf(metricAtomF1), macroOf(metricEdgeF1), macroOf(metricFaithfulness), metricKappa, metricJudgeError, metricSensitivity, metricSpecificity, metricStands},
-			Reads:     4,
+			Reads:     5,
 		},
 		Blind: study.Blind{Data: []study.Datum{{Key: "data", Keep: []string{"path", "allow_gaps"}}, {Key: "claims", Keep: []string{"path"}}},
 			Arms: "arms", Drop: []string{"judge_quality"}},

@@ -38,7 +38,7 @@ func Suite() kit.Suite {
 			Metrics:   metrics(),
 			Primary:   []string{metricComposite},
 			Secondary: []string{metricValue, metricEvidence, metricPage, metricStatus, metricSchema, metricHallucination, metricFabrication},
-			Reads:     3,
+			Reads:     4,
 		},
 		GoldKey: "data.gold",
 		Blind: study.Blind{Data: []study.Datum{

@@ -18,7 +18,7 @@ func Suite() kit.Suite {
 	return kit.Suite{
 		Suite: eval.Suite{
 			Name:      "rerank",
-			Reads:     1,
+			Reads:     2,
 			Title:     "Constraint-satisfying reranking",
 			Doc:       "Which method ranks first the only candidate that satisfies a request, at every number of candidates and under attack?",
 			Metrics:   kit.Metrics(metricsJSON, nil),

@@ -37,7 +37,7 @@ func Suite() kit.Suite {
 			Metrics:   metrics(),
 			Primary:   []string{metricFragment},
 			Secondary: []string{metricUnanimous, metricRun, metricAgreement, metricAccuracy, metricCoherent},
-			Reads:     3,
+			Reads:     4,
 		},
 		GoldKey: "gold.path",
 		Blind: study.Blind{Data: []study.Datum{{Key: "data", Keep: []string{"path", "columns"}}, {Key: "gold", Keep: []string{"path", "columns"}}},

@@ -34,7 +34,7 @@ func Suite() kit.Suite {
 			Metrics:   metrics(),
 			Primary:   []string{metricF1},
 			Secondary: []string{metricPrecision, metricRecall, metricPartial, metricTotal, metricErrorRate},
-			Reads:     2,
+			Reads:     3,
 		},
 		Blind: study.Blind{Data: []study.Datum{{Key: "data", Kit: `[{"path": "data/records.jsonl"}]`, Places: []string{"data/records.jsonl"}}},
 			Arms: "arms", Drop: []string{"human"}},
