@@ -18,6 +18,7 @@ import (
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/vm"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -509,62 +510,53 @@ var words = []string{"and", "or", "not", "in", "let", "if", "else", "true", "fal
 // equals writes a condition.
 func equals(name, value string) string { return name + " == " + strconv.Quote(value) }
 
-// terms splits a filter at its outer conjunctions.
-func terms(q string) (list []string) {
-	top := outer(q)
-	if weaker.MatchString(top) {
-		return []string{q}
-	}
-	start := 0
-	for part := range strings.SplitSeq(top, "&&") {
-		end := start + len(part)
-		if term := strings.TrimSpace(q[start:end]); term != "" {
-			list = append(list, term)
+// terms are the conditions that a filter joins by its outer conjunctions. alone is false of one
+// that needs brackets beside another.
+func terms(q string) (list []string, alone bool) {
+	tree, err := parser.Parse(q)
+	if err != nil {
+		if q = strings.TrimSpace(q); q != "" {
+			list = []string{q}
 		}
-		start = end + len("&&")
+		return list, false
 	}
-	return list
+	var add func(n ast.Node)
+	add = func(n ast.Node) {
+		if b, ok := n.(*ast.BinaryNode); ok && (b.Operator == "&&" || b.Operator == "and") {
+			add(b.Left)
+			add(b.Right)
+			return
+		}
+		term := n.String()
+		if loose(n) {
+			term = "(" + term + ")"
+		}
+		list = append(list, term)
+	}
+	if add(tree.Node); len(list) == 1 {
+		list[0] = strings.TrimSpace(q)
+	}
+	return list, !loose(tree.Node)
 }
 
-// outer is a filter with blanks for its texts and for what is in brackets.
-func outer(q string) string {
-	top := []byte(q)
-	depth := 0
-	var quote byte
-	for i := 0; i < len(q); i++ {
-		inside := quote != 0 || depth > 0
-		switch c := q[i]; {
-		case quote != 0 && c == '\\' && quote != '`':
-			top[i] = ' '
-			i++
-		case quote != 0:
-			if c == quote {
-				quote = 0
-			}
-		case c == '"' || c == '\'' || c == '`':
-			quote = c
-		case strings.IndexByte("([{", c) >= 0:
-			depth++
-		case strings.IndexByte(")]}", c) >= 0:
-			depth--
-		}
-		if inside && i < len(q) {
-			top[i] = ' '
-		}
+// loose reports whether an expression binds less than a conjunction.
+func loose(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.BinaryNode:
+		return n.Operator == "||" || n.Operator == "or"
+	case *ast.ConditionalNode, *ast.VariableDeclaratorNode, *ast.SequenceNode:
+		return true
 	}
-	return string(top)
+	return false
 }
-
-// weaker matches operators that bind less than &&, and the word and.
-var weaker = regexp.MustCompile(`[|?]|\b(or|and|let)\b`)
 
 // with adds a condition to a filter.
 func with(q, term string) string {
-	list := terms(q)
+	list, alone := terms(q)
 	switch {
 	case len(list) == 0:
 		return term
-	case weaker.MatchString(outer(q)):
+	case !alone:
 		return "(" + q + ") && " + term
 	case slices.Contains(list, term):
 		return q
@@ -574,7 +566,8 @@ func with(q, term string) string {
 
 // without removes the k-th condition.
 func without(q string, k int) string {
-	return strings.Join(slices.Delete(terms(q), k, k+1), " && ")
+	list, _ := terms(q)
+	return strings.Join(slices.Delete(list, k, k+1), " && ")
 }
 
 // An order is the list of rows that a filter selects, sorted.

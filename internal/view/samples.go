@@ -166,7 +166,8 @@ func (v *Viewer) showSamples(r *request, s state, x *index, all, rows []int32, t
 	if data.progress, err = v.tally(r.Context(), r.run); err != nil {
 		return err
 	}
-	for k, t := range terms(s.q) {
+	conditions, _ := terms(s.q)
+	for k, t := range conditions {
 		data.Terms = append(data.Terms, choice{Text: t, Href: r.samples(s.matching(without(s.q, k)))})
 	}
 	for k, i := range rows {

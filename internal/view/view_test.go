@@ -35,13 +35,16 @@ func TestTerms(t *testing.T) {
 		{`arm == "a"`, []string{`arm == "a"`}},
 		{`arm == "a" && composite < 0.9`, []string{`arm == "a"`, `composite < 0.9`}},
 		{`arm == "a && b" && (x || y)`, []string{`arm == "a && b"`, `(x || y)`}},
-		{`arm == 'it\'s && so' && y`, []string{`arm == 'it\'s && so'`, "y"}},
+		{`arm == 'it\'s && so' && y`, []string{`arm == "it's && so"`, "y"}},
+		{`a and (b && c) and not d`, []string{"a", "b", "c", "not d"}},
+		{`a && (b ? c : d) && e in [1, 0.5]`, []string{"a", "(b ? c : d)", "e in [1, 0.5]"}},
+		{` a && `, []string{"a &&"}},
 		{`a && b || c`, []string{`a && b || c`}},
 		{`a && b or c`, []string{`a && b or c`}},
 		{`arm == "this or that" && (a or b) && c`, []string{`arm == "this or that"`, `(a or b)`, "c"}},
 		{`a ? b : c && d`, []string{`a ? b : c && d`}},
 	} {
-		if got := terms(c.q); !slices.Equal(got, c.want) {
+		if got, _ := terms(c.q); !slices.Equal(got, c.want) {
 			t.Errorf("terms of %s: %q, want %q", c.q, got, c.want)
 		}
 	}
