@@ -18,6 +18,10 @@ type anyRun struct {
 	items    []eval.Item
 	metric   eval.Metric
 	num, den [2][]float64 // by arm
+	// What cannot matter: other names of the arms x, y and z, whether x and y are exchanged in their
+	// comparison, and whether there is an arm that nothing is compared with.
+	names             []string
+	exchanged, beside bool
 }
 
 func drawRun(t *rapid.T) (r anyRun) {
@@ -29,7 +33,8 @@ func drawRun(t *rapid.T) (r anyRun) {
 		{Name: "f1", Max: 1, HigherIsBetter: true, Pooling: eval.RatioOfSums},
 		{Name: "estimated", Max: 1, HigherIsBetter: true, Pooling: eval.ByEstimator, Estimate: kinds.Metrics[4].Estimate},
 	}).Draw(t, "metric")
-	of.Kind, r.metric = eval.Scoring, of
+	of.Kind = eval.Scoring
+	r.metric = of
 	n, per := rapid.IntRange(2, 40).Draw(t, "items"), rapid.IntRange(1, 4).Draw(t, "items a cluster")
 	better, rare := rapid.IntRange(0, 3).Draw(t, "better"), rapid.IntRange(0, 5).Draw(t, "rare")
 	for i := range n {
@@ -66,7 +71,17 @@ func drawRun(t *rapid.T) (r anyRun) {
 
 func (r anyRun) analyse(t *rapid.T, method, correction string) *analyse.Analysis {
 	one := eval.Suite{Name: "one", Metrics: []eval.Metric{r.metric}}
-	arms := []eval.Arm{{ID: "x"}, {ID: "y"}, {ID: "z"}}
+	if r.names == nil {
+		r.names = []string{"x", "y", "z"}
+	}
+	arms := []eval.Arm{{ID: r.names[0]}, {ID: r.names[1]}, {ID: r.names[2]}}
+	if r.beside {
+		arms = append(arms, eval.Arm{ID: "beside"})
+	}
+	first := analyse.Pair{A: r.names[0], B: r.names[1], Primary: true}
+	if r.exchanged {
+		first.A, first.B = first.B, first.A
+	}
 	c := analyse.NewCollector(&one, r.items, arms, asListed(r.items))
 	for i, it := range r.items {
 		for k, arm := range arms {
@@ -84,7 +99,7 @@ func (r anyRun) analyse(t *rapid.T, method, correction string) *analyse.Analysis
 	}
 	a, err := c.Analyse(analyse.Question{Study: analyse.Study{Alpha: 0.05, Correction: correction, Method: method, Resamples: 400},
 		Run: analyse.Run{Items: len(r.items), Replicates: 1}, Primary: []string{r.metric.Name},
-		Comparisons: []analyse.Pair{{A: "x", B: "y", Primary: true}, {A: "z", B: "x", Primary: true}}}, analyse.Sources{})
+		Comparisons: []analyse.Pair{first, {A: r.names[2], B: r.names[0], Primary: true}}}, analyse.Sources{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,6 +127,49 @@ func TestOneStatement(t *testing.T) {
 			}
 			if c.Diff.Defined() && !(math.Abs(float64(c.MeanA-c.MeanB-c.Diff)) <= 1e-6) {
 				t.Errorf("%s by %s: %v − %v is not %v", c.Metric, c.Method, c.MeanA, c.MeanB, c.Diff)
+			}
+		}
+	})
+}
+
+// TestWhatCannotMatter: a comparison has the same numbers whatever its arms are called, beside an arm
+// that nothing is compared with and where lower is better, and the opposite ones with its arms exchanged.
+func TestWhatCannotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := drawRun(t)
+		method := rapid.SampledFrom([]string{"auto", "permutation", "mixed_effects"}).Draw(t, "method")
+		correction := rapid.SampledFrom([]string{"none", "holm", "bh"}).Draw(t, "correction")
+		numbers := func(r anyRun, sign analyse.Number) []analyse.Number {
+			all := r.analyse(t, method, correction).Comparisons
+			if len(all) == 0 {
+				return nil
+			}
+			c := all[0]
+			list := []analyse.Number{c.P, c.PAdjusted, c.Level, c.DF, analyse.Number(c.Pairs), analyse.Number(c.Clusters), sign * c.Diff, sign * c.T, sign * c.D}
+			if sign < 0 {
+				c.Low, c.High, c.EquivLow, c.EquivHigh, c.DLow, c.DHigh = -c.High, -c.Low, -c.EquivHigh, -c.EquivLow, -c.DHigh, -c.DLow
+			}
+			return append(list, c.Low, c.High, c.EquivLow, c.EquivHigh, c.DLow, c.DHigh)
+		}
+		want := numbers(r, 1)
+		for what, change := range map[string]func(r *anyRun){
+			"other names":         func(r *anyRun) { r.names = []string{"new", "base", "m"} },
+			"an arm beside":       func(r *anyRun) { r.beside = true },
+			"the other direction": func(r *anyRun) { r.metric.HigherIsBetter = !r.metric.HigherIsBetter },
+			"exchanged":           func(r *anyRun) { r.exchanged = true },
+		} {
+			other, sign := r, analyse.Number(1)
+			if change(&other); other.exchanged {
+				sign = -1
+			}
+			got := numbers(other, sign)
+			if len(got) != len(want) {
+				t.Fatalf("%s by %s, %s: %d numbers, want %d", r.metric.Name, method, what, len(got), len(want))
+			}
+			for i := range want {
+				if want[i].Defined() != got[i].Defined() || math.Abs(float64(want[i]-got[i])) > 1e-6*max(1, math.Abs(float64(want[i]))) {
+					t.Errorf("%s by %s, %s, %s: number %d of %v is %v of %v", r.metric.Name, method, correction, what, i, want, got[i], got)
+				}
 			}
 		}
 	})
