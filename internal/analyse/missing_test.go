@@ -264,6 +264,12 @@ func TestMissingScoresReverseNothing(t *testing.T) {
 			}
 			return []eval.Score{entry("estimated", 1, 1)}
 		}},
+		"behind results of which none is missing": {"registered() < 1 and diff('new','old','correct') > 0.05", 1, gate.Undecided, "answers without a score could reverse this", 300, func(arm string, i int) []eval.Score {
+			if !solved[fmt.Sprint(arm, i)] && arm == "new" && i%2 == 0 {
+				return []eval.Score{without("correct", 1)}
+			}
+			return right("correct", solved[fmt.Sprint(arm, i)])
+		}},
 		"few enough": {"diff_low('new','old','correct') > 0", 0.05, gate.Pass, "", 300, func(arm string, i int) []eval.Score {
 			if arm == "new" && i < 5 {
 				return []eval.Score{without("correct", 1)}

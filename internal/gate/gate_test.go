@@ -188,6 +188,10 @@ func TestWhatCannotDecide(t *testing.T) {
 	if len(v.Blind) != 1 || v.Blind[0] != "by x, 0 comparisons, none of them with numbers, data with SHA-256 ab, SIMULATED" {
 		t.Errorf("a verdict whose rules read no blind validation says %q of it", v.Blind)
 	}
+	outside.Blind[0].Simulated = nil
+	if v = compile(t, d).Decide(outside); v.Simulated {
+		t.Error("a verdict on a blind validation without simulated answers says that it has some")
+	}
 }
 
 // TestThreeValues: a rule passes where the interval lies within its limit, fails where
