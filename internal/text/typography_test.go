@@ -46,6 +46,9 @@ func TestHasTypography(t *testing.T) {
 		{"the Agreement", "", false, "nothing"},
 		{"the Agreement", "\u200b\u00ad", false, "nothing that shows"},
 		{"the Agreement", "the Contract", false, "fabricated"},
+		{"the “café”", `the "cafè"`, false, "another letter"},
+		{"日本 – 東京", "日本 - 大阪", false, "others, beside a dash"},
+		{"the “price” of 5 €", `the "price" of 5 £`, false, "another sign"},
 	} {
 		x, err := NewIndex(tt.doc)
 		if err != nil {
