@@ -133,6 +133,30 @@ func failing(b *bench) func(f *Fragment, a *arm) bool {
 	}
 }
 
+// TestCodesOfAppendices: the codes of people alone have definitions to write, and an example has the
+// answer that they coded, which need not be that of the first run.
+func TestCodesOfAppendices(t *testing.T) {
+	b := coder(t)
+	s := newSynthesis(b)
+	for _, c := range panel(b, failing(b), map[string]string{
+		"F_001 zero_shot@able": `{"primary":"F4.1","secondary":"F2.2","run":2,"justification":"because"}`,
+		"F_001 few_shot@able":  `{"primary":"emergent","emergent":"reads the title only","run":1,"justification":"because"}`,
+	}) {
+		s.add(b.cell(c))
+	}
+	s.order()
+	if parts := s.emergentCodes(); len(parts) != 1 || parts[0].Heading != "reads the title only" || parts[0].Ask == "" {
+		t.Errorf("codes of people: %+v", parts)
+	}
+	var names []string
+	for _, p := range s.codePart("F4.1").Texts {
+		names = append(names, p.Name)
+	}
+	if all := strings.Join(names, "; "); !strings.Contains(all, "zero_shot, run 2: ") || strings.Contains(all, "run 1") || !strings.HasSuffix(all, "; Coded F4.1, F2.2") {
+		t.Errorf("the example of F4.1 has %s", all)
+	}
+}
+
 func TestSynthesis(t *testing.T) {
 	b := coder(t)
 	codes := map[string]string{
