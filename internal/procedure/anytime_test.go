@@ -16,6 +16,8 @@ func TestJudgedAndWatched(t *testing.T) {
 		{"a judge with gaps", `{"method": "ppi_mean", "input": {"judge": [1, null], "human": [1, 0]}}`, `refused: stats: judge[1] is NaN`},
 		{"clusters too short", `{"method": "ppi_mean", "input": {"judge": [1, 0], "human": [1, 0], "cluster": ["u"]}}`, `refused: stats: every item needs a cluster, got 1 of 2`},
 		{"differences", `{"method": "confidence_sequence", "input": {"diff": [0.5, 0.5, 0.5, 0.5]}}`, `"n":4,"mean":0.5`},
+		{"not 0 from some row on", `{"method": "confidence_sequence", "input": {"diff": [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]}}`, `"first_n_excluding_zero":`},
+		{"below 0", `{"method": "confidence_sequence", "input": {"diff": [-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1]}}`, `"first_n_excluding_zero":`},
 		{"pairs", `{"method": "confidence_sequence", "params": {"low": -2, "high": 2}, "input": {"a": [1, 1], "b": [0.5, 0]}}`, `"mean":0.75`},
 		{"both", `{"method": "confidence_sequence", "input": {"diff": [1], "a": [1], "b": [0]}}`, `refused: input has diff and a and b, expected one of them`},
 		{"out of bounds", `{"method": "confidence_sequence", "input": {"diff": [0, 1.5]}}`, `refused: stats: row 2 has the observation 1.5, outside of the range low to high, which is -1 to 1`},

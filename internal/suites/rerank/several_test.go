@@ -440,3 +440,17 @@ type foreseen struct{}
 func (foreseen) Ask(_ context.Context, _ string, r eval.Request) (eval.Response, error) {
 	return eval.Response{Text: r.Foreseen(), Stop: eval.StopEnd}, nil
 }
+
+// A ranking counts in an answer that counts, and if all its positions are of candidates.
+func TestReadRankings(t *testing.T) {
+	for data, want := range map[string]int{`[2, 1]`: 2, `[1, 3]`: 0, `[0, 1]`: 0, `[-1]`: 0, `[]`: 0} {
+		o := eval.Outcome{Kind: eval.OK, Data: []byte(`{"ranking": ` + data + `, "candidates": ["a", "b"]}`)}
+		if rec, ok := read(&o); !ok || len(rec.Ranking) != want {
+			t.Errorf("%s of two candidates is read as %v", data, rec.Ranking)
+		}
+		o.Kind = eval.Refused
+		if rec, ok := read(&o); !ok || rec.Ranking != nil {
+			t.Errorf("a refusal has the ranking %v", rec.Ranking)
+		}
+	}
+}
