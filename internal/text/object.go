@@ -27,8 +27,8 @@ type Reading struct {
 	Cut      bool   // the answer ends inside the object
 	Wrapped  bool   // it was in another object or in an array
 	// Others are the other objects of the answer that differ from it, see [Others]: with the key, or,
-	// if the one that was read lacks it, whatever they have. Of an object that has a key twice, one is
-	// the object by the first of the two.
+	// if the one that was read lacks it, whatever they have. Where the object has
+	// duplicate keys with different values, it is among them as the first of each key says.
 	Others [][]byte
 }
 
@@ -99,14 +99,15 @@ func ReadObjectWith(answer, key string) (Reading, error) {
 	text := bytes.TrimFunc([]byte(answer), isSpace)
 	if len(text) > 0 && text[0] == '{' && json.Valid(text) {
 		r := Reading{JSON: text}
-		if key != "" && !hasKey(text, key) {
+		if key == "" {
+			return r, nil
+		}
+		if !hasKey(text, key) {
 			if inner := unwrap(text, key, maxWrappers); inner != nil {
-				r = Reading{JSON: inner, Wrapped: true}
+				r.JSON, r.Wrapped = inner, true
 			}
 		}
-		if key != "" {
-			r.Others = firsts(r.JSON)
-		}
+		r.Others = firsts(r.JSON)
 		return r, nil
 	}
 	r, err := searchObject(skipReasoning(text), key)
@@ -129,8 +130,8 @@ func ReadObjectWith(answer, key string) (Reading, error) {
 }
 
 // Others are the answers in the objects of a text that differ, but for white space, from the one
-// that was read, that by the first of keys it has twice among them. in is the answer in an object,
-// which may be the object; nil if it has none.
+// that was read. Where that has duplicate keys, it is among them as the first of each key says. in is
+// the answer in an object, which may be the object; nil if it has none.
 func Others(answer string, read []byte, in func(object []byte) []byte) (others [][]byte) {
 	others = firsts(read)
 	if strings.TrimSpace(answer) == string(read) {
@@ -145,10 +146,10 @@ func Others(answer string, read []byte, in func(object []byte) []byte) (others [
 	return others
 }
 
-// firsts has a value as a decoder would read it that took the first of equal keys, where that says
-// another thing than the last.
+// firsts is a valid value without duplicate keys, each with its first value, if a decoder, which takes
+// the last, reads another thing; nil otherwise.
 func firsts(value []byte) [][]byte {
-	if len(value) == 0 || jsontext.Value(value).IsValid(jsontext.AllowInvalidUTF8(true)) { // no key is there twice
+	if len(value) == 0 || jsontext.Value(value).IsValid(jsontext.AllowInvalidUTF8(true)) { // without duplicate keys
 		return nil
 	}
 	first := appendFirst(nil, value)
@@ -159,7 +160,7 @@ func firsts(value []byte) [][]byte {
 	return [][]byte{first}
 }
 
-// appendFirst appends a valid value without members whose name came before.
+// appendFirst appends a valid value, of duplicate keys only the first.
 func appendFirst(b, value []byte) []byte {
 	value = bytes.TrimFunc(value, isSpace)
 	switch value[0] {
